@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import mmap
+import re
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,7 +13,11 @@ import click
 
 from mm2.cli.options import CHECK_FAILED, FORMAT, end
 from mm2.cli.rows import Row, Value, rendered
+from mm2.client.formatters import FORMATTERS, Formatter, formatter_for
 from mm2.core.display_text import printable
+from mm2.core.model import TopicName
+from mm2.core.policy import DefaultReplicationPolicy
+from mm2.kafka.logs.records import Record
 
 if TYPE_CHECKING:  # --help answers at once without it.
     from mm2.kafka.logs.segment_file import SegmentBatch, SegmentRecord
@@ -23,6 +28,12 @@ _OF_BATCH: Final = (
     *("is_control", "max_timestamp", "is_valid", "checksum"),
 )
 _OF_RECORD: Final = ("offset", "timestamp", "key", "value")
+_ERROR: Final = "error"
+_WRITTEN: Final = "written"
+_RAW: Final = "raw"
+_FOLDER: Final = re.compile(r"(.+)-([0-9]+)(?:\.[0-9a-f]+-(?:delete|future|stray))?")
+"""As brokers name what they have of a partition."""
+
 _LOG: Final = ".log"
 _INDEX: Final = ".index"
 
@@ -41,9 +52,19 @@ _INDEX: Final = ".index"
     is_flag=True,
     help="Shows what groups have committed: for __consumer_offsets and the offset manager's topic.",
 )
+@click.option(
+    "--kind",
+    type=click.Choice([*FORMATTERS, _RAW]),
+    help="What the records are, which are decoded then; raw: they are not.",
+)
 @FORMAT
 def dump_log(
-    files: tuple[Path, ...], format_: str, *, deep_iteration: bool, offsets_decoder: bool
+    files: tuple[Path, ...],
+    kind: str | None,
+    format_: str,
+    *,
+    deep_iteration: bool,
+    offsets_decoder: bool,
 ) -> None:
     """
     Prints the batches of segments (.log), or their records, and checks them.
@@ -51,29 +72,74 @@ def dump_log(
     Each batch's checksum is computed. Of an index (.index), each entry is looked up in the segment
     beside it. Run it on a stopped broker's files, or on copies: a running one appends.
 
-    Exit status: 0 done, 1 a checksum is wrong, a batch is incomplete or cannot be read, or an index
-    is wrong, 2 wrong usage.
+    Records of internal topics are decoded as by mm2 dump, with --kind, or with --deep-iteration
+    where the folder has the name of such a topic, as brokers name it. Files of several kinds are
+    not decoded.
+
+    Exit status: 0 done, 1 a checksum is wrong, a batch is incomplete, a batch or a record cannot be
+    read, or an index is wrong, 2 wrong usage.
     """
     strange = [each for each in files if each.suffix not in {_LOG, _INDEX}]
     if strange:
         raise click.UsageError(f"{strange[0]} is neither a {_LOG} nor an {_INDEX} file.")
-    is_deep = deep_iteration or offsets_decoder
+    if offsets_decoder and kind is not None:
+        raise click.UsageError("--offsets-decoder and --kind exclude each other.")
+    reading = _reading(files, kind, deep=deep_iteration, offsets=offsets_decoder)
     rows: list[Row] = []
     problems: list[str] = []
     for file in files:
         if file.suffix == _INDEX:
             problems += _of_index(file)
         else:
-            found, wrong = _of_segment(file, deep=is_deep, decode=offsets_decoder)
+            found, wrong = _of_segment(file, reading)
             rows += found
             problems += wrong
     if rows or any(each.suffix == _LOG for each in files):
-        click.echo(rendered(_OF_RECORD if is_deep else _OF_BATCH, rows, format_))
+        click.echo(rendered(reading.columns, rows, format_))
     if problems:
         end(CHECK_FAILED, *problems)
 
 
-def _of_segment(file: Path, *, deep: bool, decode: bool) -> tuple[list[Row], list[str]]:
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How records are shown: not at all, with the bytes of their keys and values, or decoded."""
+
+    columns: tuple[str, ...]
+    is_deep: bool = True
+    offsets: bool = False
+    formatter: Formatter | None = None
+
+    @property
+    def decodes(self) -> bool:
+        return self.offsets or self.formatter is not None
+
+
+def _reading(files: Iterable[Path], kind: str | None, *, deep: bool, offsets: bool) -> _Reading:
+    if offsets:
+        return _Reading(_OF_RECORD, offsets=True)
+    if kind is None and not deep:
+        return _Reading(_OF_BATCH, is_deep=False)
+    formatter = _of_folders(files) if kind is None else FORMATTERS.get(kind)
+    if formatter is None:
+        return _Reading(_OF_RECORD)
+    return _Reading(formatter.all_columns, formatter=formatter)
+
+
+def _of_folders(files: Iterable[Path]) -> Formatter | None:
+    """The kind of all segments, if the names of their folders say the same one."""
+    policy = DefaultReplicationPolicy()
+    folders = {_partition_of(each) for each in files if each.suffix == _LOG}
+    found = {formatter_for(TopicName(topic), policy) for topic, _ in folders}
+    return found.pop() if len(found) == 1 else None
+
+
+def _partition_of(file: Path) -> tuple[str, int]:
+    """Topic and partition, as the folder says; an empty topic if it does not."""
+    found = _FOLDER.fullmatch(file.absolute().parent.name)
+    return ("", 0) if found is None else (found[1], int(found[2]))
+
+
+def _of_segment(file: Path, reading: _Reading) -> tuple[list[Row], list[str]]:
     from mm2.kafka.logs.segment_file import (  # noqa: PLC0415 - takes a while
         read_batches,
         read_records,
@@ -85,16 +151,43 @@ def _of_segment(file: Path, *, deep: bool, decode: bool) -> tuple[list[Row], lis
     problems = [f"{file}: {_wrong(each)}" for each in batches if not each.is_valid]
     if rest := rest_behind(data, batches[-1] if batches else None):
         problems.append(f"{file}: {rest} bytes at the end are no whole batch")
-    if not deep:
+    if not reading.is_deep:
         return [asdict(each) for each in batches], problems
     rows: list[Row] = []
     for batch in batches:
         records = read_records(data, batch)
         if records is None:
             problems.append(f"{file}: the batch at offset {batch.base_offset} cannot be read")
-        elif not (decode and batch.is_control):
-            rows += [_record(each, decode=decode) for each in records]
+        elif reading.formatter is not None and not batch.is_control:
+            rows += [_decoded(reading.formatter, file, each) for each in records]
+        elif not (reading.decodes and batch.is_control):
+            rows += [_record(each, decode=reading.offsets) for each in records]
+    if unreadable := sum(row.get(_ERROR) is not None for row in rows):
+        problems.append(f"{file}: {unreadable} records cannot be read")
     return rows, problems
+
+
+def _decoded(formatter: Formatter, file: Path, record: SegmentRecord) -> Row:
+    topic, partition = _partition_of(file)
+    shown = formatter.shown(
+        Record(
+            topic=topic,
+            partition=partition,
+            offset=record.offset,
+            timestamp_ms=-1 if record.timestamp is None else record.timestamp,
+            key=record.key,
+            value=record.value,
+            headers=record.headers,
+        )
+    )
+    place = {} if topic else {"record": str(record.offset)}
+    written = {_WRITTEN: record.timestamp}
+    found = {**shown.fields, **place, **written}
+    return {name: _printable(value) for name, value in found.items()}
+
+
+def _printable(value: Value) -> Value:
+    return printable(value) if isinstance(value, str) else value
 
 
 def _of_index(file: Path) -> Iterator[str]:

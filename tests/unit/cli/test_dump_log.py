@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from mm2.cli.mm2 import main
-from mm2.core.model import TopicName, TopicPartition
+from mm2.core.internal_records import Checkpoint, Heartbeat, OffsetSync
+from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.offset_manager.commits import StoredOffset
 from mm2.core.offset_manager.committed_offset_records import OffsetKey, encode_key, encode_value
 from tests.support.batches import CODECS, Plain, write_batch, write_legacy
@@ -113,6 +114,123 @@ def test_what_groups_have_committed_is_decoded(tmp_path: Path) -> None:
         ("billing orders-3", "offset=42 metadata=half"),
         ("billing orders-3", None),
     ]
+
+
+SOURCE = TopicPartition(TopicName("orders"), 3)
+CHECKPOINT = Checkpoint(GroupId("billing"), SOURCE, 10, 11, "half")
+SYNC = OffsetSync(SOURCE, 10, 11)
+BEAT = Heartbeat(ClusterAlias("A"), ClusterAlias("B"), 7)
+
+OF_MM2 = [
+    ("heartbeats-0", BEAT.key(), BEAT.value(), {"source": "A", "target": "B", "timestamp": 7}),
+    (
+        "A.checkpoints.internal-0",
+        CHECKPOINT.key(),
+        CHECKPOINT.value(),
+        {"group": "billing", "topic": "orders", "partition": 3, "upstream": 10, "downstream": 11},
+    ),
+    (
+        "mm2-offset-syncs.B.internal-0",
+        SYNC.key(),
+        SYNC.value(),
+        {"topic": "orders", "partition": 3, "upstream": 10, "downstream": 11},
+    ),
+    (
+        "mm2-control.A.internal-0",
+        b"lease",
+        b'{"epoch": 5}',
+        {"key": "lease", "value": '{"epoch":5}'},
+    ),
+    (
+        "mm2-progress.A.internal-11",
+        b"bundle-1",
+        b'{"rate": 5}',
+        {"key": "bundle-1", "value": '{"rate":5}'},
+    ),
+    (
+        "mm2-offsets.A.internal-24",
+        b'["MirrorSourceConnector",{"cluster":"A","partition":3,"topic":"orders"}]',
+        b'{"offset":4}',
+        {"connector": "MirrorSourceConnector", "offset": 4},
+    ),
+]
+"""Folders of brokers, keys and values in there, and what is shown of them."""
+
+
+def in_folder(tmp_path: Path, name: str, *batches: bytes) -> Path:
+    folder = tmp_path / name
+    folder.mkdir()
+    return segment(folder, *batches)
+
+
+@pytest.mark.parametrize(("folder", "key", "value", "shown"), OF_MM2, ids=[n[0] for n in OF_MM2])
+def test_records_of_internal_topics_are_decoded_by_the_name_of_their_folder(
+    tmp_path: Path, folder: str, key: bytes, value: bytes, shown: dict[str, object]
+) -> None:
+    records = [Plain(offset=10, timestamp=5, key=key, value=value), Plain(offset=11, key=key)]
+    file = in_folder(tmp_path, folder, write_batch(records))
+    row, tombstone = rows(dumped(file, "--deep-iteration"))
+    partition = folder.rpartition("-")[2]
+    assert (row["record"], row["written"]) == (f"{partition}:10", 5)
+    assert tombstone["record"] == f"{partition}:11"
+    assert shown.items() <= row.items()
+    assert row["error"] is tombstone["error"] is None
+    assert len(rows(dumped(file))) == 1
+    raw, _ = rows(dumped(file, "--deep-iteration", "--kind", "raw"))
+    assert raw.keys() == {"offset", "timestamp", "key", "value"}
+
+
+@pytest.mark.parametrize(
+    "folder", ["mm2-offset-syncs.B.internal-0.8f0a2b-delete", "mm2-offset-syncs.B.internal-7"]
+)
+def test_the_folder_may_be_one_that_a_broker_gives_up(tmp_path: Path, folder: str) -> None:
+    batch = write_batch([Plain(offset=10, key=SYNC.key(), value=SYNC.value())])
+    (row,) = rows(dumped(in_folder(tmp_path, folder, batch), "--deep-iteration"))
+    assert row["upstream"] == 10
+
+
+def test_a_kind_that_is_named_needs_no_folder_of_that_name(tmp_path: Path) -> None:
+    batch = write_batch([Plain(offset=10, key=SYNC.key(), value=SYNC.value())])
+    (row,) = rows(dumped(segment(tmp_path, batch), "--kind", "offset-sync"))
+    assert (row["record"], row["topic"], row["downstream"]) == ("10", "orders", 11)
+
+
+def test_records_that_are_not_of_the_kind_are_shown_and_counted(tmp_path: Path) -> None:
+    records = [
+        Plain(offset=10, key=SYNC.key(), value=SYNC.value()),
+        Plain(offset=11, key=b"k", value=b"v"),
+    ]
+    done = dumped(segment(tmp_path, write_batch(records)), "--kind", "offset-sync")
+    assert done.exit_code == 1
+    assert "1 records cannot be read" in done.stderr
+    good, bad = json.loads(done.stdout)
+    assert good["error"] is None
+    assert (bad["record"], bad["topic"]) == ("11", None)
+    assert bad["error"]
+
+
+def test_files_of_several_kinds_are_not_decoded(tmp_path: Path) -> None:
+    files = [
+        in_folder(tmp_path, folder, write_batch([Plain(offset=10, key=key, value=value)]))
+        for folder, key, value, _ in OF_MM2[:2]
+    ]
+    assert {"key", "value"} <= rows(dumped(*files, "--deep-iteration"))[0].keys()
+
+
+def test_what_decoded_records_have_a_terminal_obey_is_escaped(tmp_path: Path) -> None:
+    beat = Heartbeat(ClusterAlias("\x1b[2J"), ClusterAlias("B"), 7)
+    file = in_folder(
+        tmp_path,
+        "heartbeats-0",
+        write_batch([Plain(offset=10, key=beat.key(), value=beat.value())]),
+    )
+    (row,) = rows(dumped(file, "--deep-iteration"))
+    assert row["source"] == r"\x1b[2J"
+
+
+def test_one_decoder_at_a_time(tmp_path: Path) -> None:
+    file = segment(tmp_path, write_batch(RECORDS))
+    assert dumped(file, "--offsets-decoder", "--kind", "heartbeat").exit_code == 2
 
 
 def test_what_a_terminal_would_obey_is_escaped(tmp_path: Path) -> None:
