@@ -15,7 +15,7 @@ from mm2.cli.mm2 import main
 from mm2.core.internal_records import Checkpoint
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.demo.broker_settings import free_ports
-from tests.support.cluster import Cluster
+from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.records import Sample, create_topic, produce
 
 pytestmark = pytest.mark.broker
@@ -144,3 +144,24 @@ def test_following_goes_on_with_new_records_until_interrupted(
             assert (process.returncode, errors) == (0, "")
         finally:
             process.kill()
+
+
+def test_what_a_broker_has_on_disk_is_decoded_by_the_name_of_its_folder(unique: str) -> None:
+    topic = f"{unique[-8:]}.checkpoints.internal"
+    with KafkaCluster("dumped") as cluster:
+        create_topic(cluster.bootstrap, topic, 2)
+        produce(cluster.bootstrap, topic, [_sample(1), _sample(2)], codec="none")
+        produce(cluster.bootstrap, topic, [_sample(3), _sample(4, partition=1)], codec="zstd")
+        cluster.stop_node()
+        shown = []
+        for partition in range(2):
+            (segment,) = cluster.log_folder(topic, partition).glob("*.log")
+            words = ["dump-log", str(segment), "--deep-iteration", "--format", "json"]
+            result = CliRunner().invoke(main, words)
+            assert result.exit_code == 0, result.stderr
+            rows = json.loads(result.stdout)
+            shown += [(each["record"], each["topic"], each["upstream"]) for each in rows]
+    assert shown == [
+        *[(f"0:{offset}", "A.t", 10 * number) for offset, number in enumerate((1, 2, 3))],
+        ("1:0", "A.t", 40),
+    ]
