@@ -100,10 +100,10 @@ class OwnedPartitions:
         while True:
             await self._untold.wait()
             self._untold.clear()
-            while waiting := len(self._waiting):
+            while self._waiting:
                 await asyncio.sleep(_ASK_AGAIN_S)
-                await self._begin()
-                if begun := waiting - len(self._waiting):
+                begun, _ = await self._begin()
+                if begun:
                     log.info("stream.partitions_begun", partitions=begun)
 
     async def assigned(self, partitions: Sequence[TopicPartition]) -> None:
@@ -120,7 +120,7 @@ class OwnedPartitions:
                 await self._track({*self.partitions, *self._waiting, *partitions})
         for where in partitions:
             self._waiting[where] = next(self._numbers)
-        error = await self._begin()
+        _, error = await self._begin()
         known = sum(self._is_known(each) for each in partitions)
         log.info("stream.partitions_assigned", partitions=len(partitions), known=known)
         if error is not None:
@@ -128,27 +128,27 @@ class OwnedPartitions:
             self._untold.set()
         await self.listener.assigned(partitions)
 
-    async def _begin(self) -> Unavailable | None:
-        """Takes on those that wait, and whose offsets are told; returns why others are not."""
+    async def _begin(self) -> tuple[int, Unavailable | None]:
+        """Takes on those that wait, and whose offsets are told: how many, and why not others."""
         async with self._one_at_a_time:
-            asked, untold = dict(self._waiting), None
+            asked, untold, begun = dict(self._waiting), None, 0
             unknown: Collection[TopicPartition] = ()
             try:
                 known: Mapping[TopicPartition, int] = await self.store.committed(asked)
             except OffsetsUntold as error:
                 known, unknown, untold = error.known, error.unknown, error
             except Unavailable as error:
-                return error
+                return 0, error
             for where, number in asked.items():
                 if where not in unknown:
-                    await self._take_on(where, number, known.get(where))
+                    begun += await self._take_on(where, number, known.get(where))
             self.fetcher.changed()
-            return untold
+            return begun, untold
 
-    async def _take_on(self, where: TopicPartition, number: int, offset: int | None) -> None:
+    async def _take_on(self, where: TopicPartition, number: int, offset: int | None) -> bool:
         sender = await self._sender(where)
         if self._waiting.get(where) != number:  # it was given up meanwhile
-            return
+            return False
         del self._waiting[where]
         mirrored = self._mirrored(where, sender)
         mirrored.remote.unblock()
@@ -157,6 +157,7 @@ class OwnedPartitions:
             if isinstance(self.store, BothStores):
                 mirrored.progress.require_commit()  # one of them may not have it
         self.partitions[where] = mirrored
+        return True
 
     def _is_known(self, where: TopicPartition) -> bool:
         mirrored = self.partitions.get(where)
@@ -171,7 +172,7 @@ class OwnedPartitions:
         with suppress(ClusterError):  # it is logged; who owns them next copies again
             await self.offsets.commit(given)
         await self._forget(given)
-        log.info("stream.partitions_revoked", partitions=len(given))
+        log.info("stream.partitions_revoked", partitions=len(partitions))
         await self.listener.revoked(partitions)
 
     async def lost(self, partitions: Sequence[TopicPartition]) -> None:
@@ -182,7 +183,7 @@ class OwnedPartitions:
         """
         given = self._take_away(partitions)
         await self._forget(given)
-        log.warning("stream.partitions_lost", partitions=len(given))
+        log.warning("stream.partitions_lost", partitions=len(partitions))
         await self.listener.revoked(partitions)
 
     async def leaving(self) -> None:

@@ -84,7 +84,7 @@ def test_a_partition_whose_offset_only_zookeeper_may_have_waits_for_it(
                 assert bench.values == [b"3"]
         events = [each["event"] for each in logged]
         assert events.count("stream.offsets_awaited") == 1
-        assert events[-1] == "stream.partitions_begun"
+        assert (events[-1], logged[-1]["partitions"]) == ("stream.partitions_begun", 1)
 
     run(go())
 
@@ -94,13 +94,18 @@ def test_a_partition_that_is_taken_back_meanwhile_is_not_copied(
 ) -> None:
     async def go() -> None:
         bench = Bench(monkeypatch, is_alone=True)
-        async with bench.running():
-            await bench.parts.revoked([WHERE])
-            assert bench.notes[-1] == f"listener: revoked {WHERE}"
-            bench.keeper.answers = True
-            await asyncio.sleep(60)
-            assert bench.values == []
-            assert bench.parts.partitions == {}
+        with capture_logs() as logged:
+            async with bench.running():
+                await bench.parts.revoked([WHERE])
+                assert bench.notes[-1] == f"listener: revoked {WHERE}"
+                bench.keeper.answers = True
+                await asyncio.sleep(60)
+                assert bench.values == []
+                assert bench.parts.partitions == {}
+        shares = [(each["event"], each["partitions"]) for each in logged if "partitions" in each]
+        assert ("stream.partitions_assigned", 1) in shares
+        assert ("stream.partitions_revoked", 1) in shares
+        assert "stream.partitions_begun" not in dict(shares)
 
     run(go())
 
