@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from confluent_kafka import ConsumerGroupState
+from confluent_kafka import Consumer, ConsumerGroupState
 from confluent_kafka.admin import AdminClient
 
 from flows.legacy.zookeeper_offsets import ZooKeeperOffsets
@@ -230,9 +230,63 @@ def test_a_group_goes_on_committing_and_rebalances_while_zookeeper_is_away(
             eventually(committed)
         assert tools[1].stop() == 0
         eventually(members, until=lambda seen: seen == (ConsumerGroupState.STABLE, 1))
-        keeper.signal(signal.SIGCONT)
         eventually(lambda: stream_shares(tools[0]) == {0: 2})
+        write()
+        eventually(committed)
+        assert "stream.offsets_of_kafka_alone" in tools[0].text()
+        keeper.signal(signal.SIGCONT)
         write()
         eventually(lambda: kept_offsets(address, group, topic, 2) == [written // 2] * 2)
         assert tools[0].stop() == 0
     assert len(all_copies(cluster_b, topic, 2)) == written
+
+
+@pytest.mark.broker
+@pytest.mark.spark
+def test_a_stream_that_waits_for_zookeeper_holds_up_no_rebalance_and_goes_on_with_it(
+    clusters: tuple[Cluster, Cluster], unique: str, tmp_path: Path
+) -> None:
+    """Other members come and go, as consumers do, while the stream knows of no offsets."""
+    (cluster_a, cluster_b), topic, group = clusters, f"{unique}-t", f"{unique}-g"
+    create_topic(cluster_a.bootstrap, topic, partitions=3)
+    admin = AdminClient({"bootstrap.servers": cluster_a.bootstrap, "log_level": 0})
+    joins = {"bootstrap.servers": cluster_a.bootstrap, "group.id": group, "log_level": 0}
+
+    with watched_zookeeper(tmp_path) as (address, keeper), ExitStack() as stack:
+        consumer = {"offsets.storage": "zookeeper", "zookeeper.connect": address}
+        words = ("--include", topic, "--offset.commit.interval.ms", "500")
+        tool = legacy_tool(tmp_path, cluster_a, cluster_b, group, *words, consumer=consumer)
+        running = stack.enter_context(tool)
+        eventually(lambda: stream_shares(running) == {0: 3})
+        produce(cluster_a.bootstrap, topic, numbered(0, 30, 3))
+        copies_when(cluster_b, topic, 30)
+        eventually(lambda: kept_offsets(address, group, topic, 3) == [10] * 3)
+        freeze(keeper.pid)
+        others: list[Consumer] = []
+
+        def state() -> tuple[ConsumerGroupState, int]:
+            for each in others:
+                each.poll(0.1)
+            found = admin.describe_consumer_groups([group])[group].result(30)
+            return found.state, len(found.members)
+
+        def joined(members: int) -> None:
+            other = Consumer(joins)
+            stack.callback(other.close)
+            other.subscribe([topic])
+            others.append(other)
+            eventually(state, until=lambda seen: seen == (ConsumerGroupState.STABLE, members))
+            eventually(lambda: "stream.offsets_awaited" in running.text())
+
+        joined(2)
+        joined(3)
+        for each in others:
+            each.close()
+        produce(cluster_a.bootstrap, topic, numbered(30, 30, 3))
+        eventually(lambda: stream_shares(running) == {0: 3})
+        keeper.signal(signal.SIGCONT)
+        copies_when(cluster_b, topic, 60)
+        eventually(lambda: kept_offsets(address, group, topic, 3) == [20] * 3)
+        assert running.stop() == 0
+    copied = [int(each.value or b"") for each in all_copies(cluster_b, topic, 3)]
+    assert sorted(copied) == list(range(60))
