@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaTimeoutError, MessageSizeTooLargeError
 from aiokafka.producer.message_accumulator import BatchBuilder
+from aiokafka.protocol.produce import ProduceRequest
 
 from mm2.kafka.cancelling import cancellable
 from mm2.kafka.client_errors import translated
@@ -33,9 +34,9 @@ class _Producer(AIOKafkaProducer):
 
     def __init__(self, **settings: object) -> None:
         super().__init__(**settings)
-        self._requests: set[asyncio.Task[None]] = set()
-        self._send_request = self._sender._send_produce_req  # noqa: SLF001 - no other way in
-        self._sender._send_produce_req = self._tracked  # noqa: SLF001
+        self._requests: set[asyncio.Task[Any]] = set()
+        self._send = self.client.send
+        self.client.send = self._tracked
 
     async def abandon(self) -> None:
         """Ends what is not done; nothing is left that ``stop`` would have to wait for."""
@@ -45,16 +46,17 @@ class _Producer(AIOKafkaProducer):
         if unfinished:
             await asyncio.wait(unfinished, timeout=WRITER_CLOSE_S)
         # A batch to be sent again is not among the pending ones, and takes itself from there.
-        waiting = self._message_accumulator._batches.values()  # noqa: SLF001 - see above
+        waiting = self._message_accumulator._batches.values()  # noqa: SLF001 - no other way in
         self._message_accumulator._pending_batches.update(*waiting)  # noqa: SLF001
         self._message_accumulator.fail_all(KafkaTimeoutError("the producer was closed"))
 
-    async def _tracked(self, node: int, batches: object) -> None:
+    async def _tracked(self, node: int, request: object, **options: object) -> Any:
+        """Sends a request; aiokafka has a task for each one that carries batches."""
         task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - aiokafka makes a task of each request
-        self._requests.add(task)
-        task.add_done_callback(self._requests.discard)
-        await self._send_request(node, batches)
+        if isinstance(request, ProduceRequest) and task is not None:
+            self._requests.add(task)
+            task.add_done_callback(self._requests.discard)
+        return await self._send(node, request, **options)
 
 
 class Stamped(NamedTuple):

@@ -96,7 +96,7 @@ class Connection(AIOKafkaConnection):
     @property
     def attempt(self) -> Attempt:
         """What is tried, for those who explain why it has failed."""
-        address, mechanism = f"{self._host}:{self._port}", str(self._sasl_mechanism)
+        address, mechanism = f"{self.host}:{self.port}", str(self._sasl_mechanism)
         return Attempt(address, self._security_protocol, mechanism)
 
     async def _connect(self, socket_options: Iterable[tuple[int, int]]) -> None:
@@ -104,7 +104,7 @@ class Connection(AIOKafkaConnection):
         self._receiver = Receiver(expects=self._expected, on_frame=self._take, on_lost=self._lost)
         async with asyncio.timeout(self._request_timeout):
             self._transport, _ = await self._loop.create_connection(
-                lambda: self._receiver, self._host, self._port, ssl=self._tls()
+                lambda: self._receiver, self.host, self.port, ssl=self._tls()
             )
         for option, value in socket_options:
             self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, option, value)
@@ -161,7 +161,7 @@ class Connection(AIOKafkaConnection):
         if not expect_response:
             raise AssertionError("every request that we know is answered")
         if self._transport is None:
-            raise errors.KafkaConnectionError(f"no connection to {self._host}:{self._port}")
+            raise errors.KafkaConnectionError(f"no connection to {self.host}:{self.port}")
         struct = request.prepare(self._versions)
         correlation_id = self._next_correlation_id()
         header = _header(struct, correlation_id, self._client_text)
@@ -229,7 +229,7 @@ class Connection(AIOKafkaConnection):
         for _, _, answer, _ in self._requests:
             if not answer.done():
                 reason = "" if cause is None else f": {cause}"
-                error = errors.KafkaConnectionError(f"{self._host}:{self._port} closed{reason}")
+                error = errors.KafkaConnectionError(f"{self.host}:{self.port} closed{reason}")
                 error.__cause__ = cause
                 answer.set_exception(error)
         self._requests.clear()

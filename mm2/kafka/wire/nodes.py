@@ -7,7 +7,8 @@ import random
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from functools import partial
-from typing import Final
+from inspect import signature
+from typing import Any, Final
 
 from aiokafka import errors
 from aiokafka.client import AIOKafkaClient
@@ -42,6 +43,9 @@ _CONNECTION_SETTINGS: Final = (
     "sasl_plain_username",
     "sasl_plain_password",
 )
+_BY_DEFAULT: Final = {
+    name: each.default for name, each in signature(AIOKafkaClient).parameters.items()
+}
 
 
 class NodesClient(AIOKafkaClient):
@@ -60,7 +64,9 @@ class NodesClient(AIOKafkaClient):
     ) -> None:
         super().__init__(**settings)
         self._connecting = connections or ConnectionSettings()
-        self._settings = {name: getattr(self, f"_{name}") for name in _CONNECTION_SETTINGS}
+        self._settings: dict[str, Any] = {
+            name: settings.get(name, _BY_DEFAULT[name]) for name in _CONNECTION_SETTINGS
+        }
         self._settings["max_idle_ms"] = settings.get("connections_max_idle_ms")
         self._channels: defaultdict[tuple[int, int], NodeChannel] = defaultdict(
             partial(NodeChannel, self._connecting)
@@ -132,7 +138,7 @@ class NodesClient(AIOKafkaClient):
             answer = connection.send(request)
         else:
             async with channel.in_turn():
-                connection = await self._ready(channel, node_id, group)
+                connection = await self._ready(channel, node_id)
                 answer = connection.send(request)
         try:
             return await answer
@@ -145,16 +151,16 @@ class NodesClient(AIOKafkaClient):
         channel = self._channels[node_id, group]
         try:
             async with channel.in_turn():
-                await self._ready(channel, node_id, group)
+                await self._ready(channel, node_id)
         except errors.KafkaError:
             return False
         return True
 
-    async def _ready(self, channel: NodeChannel, node: int, group: int) -> Connection:
+    async def _ready(self, channel: NodeChannel, node: int) -> Connection:
         try:
             if channel.connection is None or not channel.connection.connected():
                 await channel.back_off()
-                connection = self._conns[node, group] = await self._connected(node)
+                connection = await self._connected(node)
                 channel.opened(connection)
             else:
                 connection = channel.connection
@@ -173,13 +179,24 @@ class NodesClient(AIOKafkaClient):
         connection = Connection(
             broker.host,
             broker.port,
-            on_close=self._on_connection_closed,
+            on_close=self._refresh_after,
             on_silence=self.force_metadata_update,
             **self._settings,
         )
         async with asyncio.timeout(self._connect_within_s):
             await connection.connect(self._connecting.socket_options)
         return connection
+
+    def _refresh_after(self, _: Connection, reason: CloseReason | None) -> None:
+        """The metadata may be why: the node may have gone, or lead no more."""
+        if reason in {CloseReason.CONNECTION_BROKEN, CloseReason.CONNECTION_TIMEOUT}:
+            self.force_metadata_update()
+
+    async def close(self) -> None:
+        """Closes all connections; ends when they are closed."""
+        await super().close()
+        made = [each.connection for each in self._channels.values() if each.connection is not None]
+        await asyncio.gather(*(each.close(CloseReason.SHUTDOWN) for each in made))
 
     async def send_any(self, request: Request[RequestStruct]) -> Response:
         """

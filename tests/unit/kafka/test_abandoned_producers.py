@@ -11,6 +11,26 @@ from aiokafka.structs import TopicPartition
 from mm2.kafka.writer import _Producer
 
 
+async def test_a_request_without_an_answer_is_given_up() -> None:
+    where, sent = TopicPartition("t", 0), asyncio.Event()
+
+    async def no_answer(*_: object) -> None:
+        sent.set()
+        await asyncio.Event().wait()
+
+    producer = _Producer(bootstrap_servers="127.0.0.1:1")
+    producer._send = no_answer
+    answer = await producer._message_accumulator.add_message(where, b"k", b"v", 1.0)
+    batch = producer._message_accumulator._pop_batch(where)
+    request = asyncio.create_task(producer._sender._send_produce_req(0, {where: batch}))
+    await sent.wait()
+    await producer.abandon()
+    assert request.cancelled()
+    with pytest.raises(KafkaTimeoutError, match="closed"):
+        await answer
+    await producer.stop()
+
+
 async def test_a_batch_that_waits_to_be_sent_again_is_given_up_in_order() -> None:
     where, told = TopicPartition("t", 0), list[object]()
     asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
