@@ -11,8 +11,7 @@ from flows.source.commit.commit_progress import CommitProgress
 from flows.source.fetch.fetch_state import FetchState, ValidationState
 from flows.source.monitor.remote_state import FoundGaps, RemoteState
 from flows.source.send.outgoing_batch import OutgoingBatch
-from flows.source.send.routed_copies import RoutedCopies
-from flows.source.send.send_queue import PartitionSender
+from flows.source.send.send_queue import PartitionSender, RoutedCopies
 from flows.source.transform.message_handler import Handle
 from mm2.core.batch_stats import BatchStats
 from mm2.core.model import NO_OFFSET, TopicPartition

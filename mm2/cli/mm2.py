@@ -10,12 +10,11 @@ import click
 from mm2.cli.config_commands import config
 from mm2.cli.dump_commands import dump
 from mm2.cli.dump_log_command import dump_log
-from mm2.cli.flows.alter_command import alter
+from mm2.cli.flows.alter_command import alter, limit
 from mm2.cli.flows.events_command import events
 from mm2.cli.flows.flows_commands import flows
 from mm2.cli.flows.heartbeats_commands import heartbeats
 from mm2.cli.flows.hops_commands import hops
-from mm2.cli.flows.limit_command import limit
 from mm2.cli.flows.offsets_commands import offsets
 from mm2.cli.flows.status_commands import lag, status, topics, topology
 from mm2.cli.groups.checkpoints_commands import checkpoints
@@ -34,7 +33,7 @@ from mm2.cli.setup.init_command import init
 from mm2.cli.setup.package_env_command import package_env
 from mm2.cli.setup.plan_command import plan
 from mm2.cli.setup.render_command import render
-from mm2.cli.verify_group import verify
+from mm2.cli.verify_command import verify
 from mm2.telemetry.log_settings import FORMAT_VARIABLE, FORMATS, LEVEL_VARIABLE, LOG_LEVELS
 from mm2.telemetry.logs import configure_command_logs
 

@@ -1,4 +1,9 @@
-"""``mm2 verify copies``: compares a flow's copies with their source, record by record, in Spark."""
+"""
+``mm2 verify``, and its first command, ``copies``.
+
+It compares a flow's copies with their source, record by record, in Spark. The other commands have
+modules of their own.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +32,8 @@ from mm2.cli.options import (
 )
 from mm2.cli.progress import progress_bar, waiting
 from mm2.cli.rows import Row, rendered
+from mm2.cli.verify_rebalance_command import rebalance
+from mm2.cli.verify_replicas_command import replicas
 from mm2.config.flow_config import FlowConfig
 from mm2.core.filters import NamePatterns
 from mm2.core.lists import parse_list
@@ -48,6 +55,7 @@ _DIFFERENCES: Final = (
 )
 _SEEDS: Final = 1 << 32
 _INTERRUPTED: Final = 128 + signal.SIGINT
+_COPIES: Final = "copies"
 
 
 @click.command("copies")
@@ -74,7 +82,7 @@ _INTERRUPTED: Final = 128 + signal.SIGINT
     help="How many differing records are shown.",
 )
 @FORMAT
-def verify(
+def copies(
     file: Path,
     flow: str | None,
     *,
@@ -198,3 +206,27 @@ def _shown(config: FlowConfig, report: VerificationReport, seed: int | None, for
     if format_ == "json":
         return json.dumps(document, indent=2)
     return yaml.safe_dump(document, sort_keys=False).rstrip()
+
+
+class VerifyGroup(click.Group):
+    """A group of which ``copies`` is meant where no other command is named."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Puts the name of the command before its arguments, where it is left out."""
+        if not args or args[0] not in {*self.commands, *ctx.help_option_names}:
+            args = [_COPIES, *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group("verify", cls=VerifyGroup)
+def verify() -> None:
+    """
+    Compares copies with their source, replicas with each other, or checks who owns partitions.
+
+    ``mm2 verify FILE`` is ``mm2 verify copies FILE``; a file of a command's name is ``./replicas``.
+    """
+
+
+verify.add_command(copies)
+verify.add_command(replicas)
+verify.add_command(rebalance)

@@ -1,13 +1,14 @@
-"""The way to one target partition, and the batches on it."""
+"""The way to one target partition, and the batches on it, also those of other partitions."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 
-from flows.source.send.outgoing_batch import OutgoingBatch, SendState
+from flows.source.send.outgoing_batch import BatchOwner, OutgoingBatch, SendState
 from mm2.core.model import TopicPartition
 from mm2.kafka.wire.error_codes import MAYBE_APPENDED, SEQUENCE_LOST, Code
 
@@ -237,3 +238,26 @@ class PartitionSender:
         self.recovered()
         self.is_known = self.is_held = self.ends_inside = False
         self._drop(0)
+
+
+@dataclass(slots=True, eq=False)
+class RoutedCopies:
+    """
+    What of a source partition is on its way elsewhere; others may use the same senders.
+
+    Attributes:
+        owners: what learns of the batches in each sender that was ever used.
+    """
+
+    owners: dict[PartitionSender, BatchOwner] = field(default_factory=dict)
+
+    @property
+    def first_missing(self) -> int | None:
+        """The first source offset of which the target does not have all these copies."""
+        missing = (
+            batch.offsets[0]
+            for sender, owner in self.owners.items()
+            for batch in chain(sender.flying, sender.queue)
+            if batch.owner is owner
+        )
+        return min(missing, default=None)

@@ -7,6 +7,7 @@ connectors of a worker group share one; ``mm2.connect.worker_status_topic`` read
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Final, Protocol
 
@@ -15,11 +16,55 @@ from mm2.core.connect.config_records import TargetState
 from mm2.core.connect.status_records import StatusChange, encode_status
 from mm2.core.connect.status_table import StatusTable, changes_without_worker
 from mm2.core.model import SourceAndTarget
+from mm2.errors import Unavailable
 from mm2.herder.status.status_diff import entries_of_leader
 from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.herder.view.flow_topics import CONTROL, STATUS, FlowTopics, now_ms
 from mm2.kafka.admin import Admin
-from mm2.kafka.reconnecting_writer import ReconnectingWriter
+from mm2.kafka.writer import Writer
+
+
+class ReconnectingWriter:
+    """Connects when there is something to write, and again when the cluster was away."""
+
+    def __init__(self, alias: str, properties: Mapping[str, str]) -> None:
+        self._alias = alias
+        self._properties = properties
+        self._writer: Writer | None = None
+        self._opening = asyncio.Lock()
+
+    async def send(self, topic: str, key: bytes, value: bytes | None) -> None:
+        """
+        Writes one record; returns once all in-sync replicas have it.
+
+        Raises:
+            ClusterError: the cluster does not answer, or refuses.
+        """
+        # Each time, because whoever was not answered meanwhile has closed it.
+        writer = await self._opened()
+        try:
+            await writer.send(topic, key, value)
+        except Unavailable:
+            await self._close(writer)
+            raise
+
+    async def close(self) -> None:
+        """Closes what is open; whoever has something to say connects again."""
+        await self._close(self._writer)
+
+    async def _opened(self) -> Writer:
+        async with self._opening:
+            if self._writer is None:
+                writer = Writer(self._alias, self._properties)
+                await writer.start()
+                self._writer = writer
+            return self._writer
+
+    async def _close(self, writer: Writer | None) -> None:
+        if self._writer is writer:
+            self._writer = None
+        if writer is not None:
+            await writer.close()
 
 
 class StatusWriter:

@@ -13,8 +13,8 @@ from typing import Any, Final
 from mm2.core.offset_manager.commits import OffsetError
 from mm2.kafka.chunks import NAMES_PER_REQUEST, chunks
 from mm2.kafka.wire.error_codes import Code
-from mm2.kafka.wire.requests.group_rights import may_commit_request, may_describe_request
 from mm2.kafka.wire.requests.metadata import Metadata, MetadataRequest
+from mm2.kafka.wire.requests.rights import may_commit_request, may_describe_request
 
 KNOWN_S: Final = 30.0
 """For so long somebody may go on who was allowed to; a refusal is not remembered."""

@@ -43,7 +43,7 @@ class _Cluster(Writer):
 
 @pytest.fixture
 def board(monkeypatch: pytest.MonkeyPatch) -> Iterator[WorkerStatusTopic]:
-    monkeypatch.setattr("mm2.kafka.reconnecting_writer.Writer", _Cluster)
+    monkeypatch.setattr("mm2.herder.status.status_topic.Writer", _Cluster)
     _Cluster.made = 0
     raw = {
         "bootstrap.servers": "127.0.0.1:1",

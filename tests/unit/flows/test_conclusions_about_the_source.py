@@ -13,8 +13,8 @@ from flows.source.monitor.gap_reports import Gaps
 from flows.source.monitor.remote_state import RemoteState
 from flows.source.monitor.remote_topics import RemoteTopics
 from flows.source.monitor.topic_monitor import TopicMonitor
-from flows.source.partition_report import partition_report
 from flows.source.send.send_queue import PartitionSender
+from flows.source.task_reporter import partition_report
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.core.positions.log_identity import Lineage
 from mm2.kafka.wire.wire_client import WireClient

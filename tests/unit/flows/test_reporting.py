@@ -12,9 +12,8 @@ import pytest
 from flows.source.fetch.fetch_state import FetchState
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.remote_state import FoundGaps
-from flows.source.partition_report import partition_report
 from flows.source.send.send_queue import PartitionSender
-from flows.source.task_reporter import TaskReporter
+from flows.source.task_reporter import TaskReporter, partition_report
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.positions.source_gaps import GapKind
 from mm2.kafka.writer import Writer

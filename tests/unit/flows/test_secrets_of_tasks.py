@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from flows.source.mirrored_partition import MirroredPartition
-from flows.source.partition_report import partition_report
 from flows.source.send.send_queue import PartitionSender
+from flows.source.task_reporter import partition_report
 from mm2.config.text.expressions import RESOLVED
 from mm2.core.hide_secrets import secrets_of
 from mm2.core.model import TopicName, TopicPartition

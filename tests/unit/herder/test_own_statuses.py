@@ -30,7 +30,7 @@ async def test_a_node_that_ends_takes_back_what_it_has_written_just_now(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It was RUNNING for good in the eyes of others if nobody came after it."""
-    monkeypatch.setattr("mm2.kafka.reconnecting_writer.Writer", _Cluster)
+    monkeypatch.setattr("mm2.herder.status.status_topic.Writer", _Cluster)
     snapshot = FlowSnapshot()
     key, value = encode_control(Lease(epoch=7, owner="n"))
     snapshot.apply_control(

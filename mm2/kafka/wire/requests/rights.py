@@ -1,10 +1,19 @@
-"""What we may do with a cluster, its topics and groups, and transactional ids (KIP-430)."""
+"""
+What we, or a client, may do with a cluster, its topics and groups, and transactional ids (KIP-430).
+
+Brokers tell nobody whether a client may commit to a group. Requests that change nothing show it by
+their errors, because brokers look at rights before anything else.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import ClassVar, Final, Self
 
+from aiokafka.client import CoordinationType
 from aiokafka.protocol.api import Request, Response
+from aiokafka.protocol.commit import OffsetCommitRequest
+from aiokafka.protocol.coordination import FindCoordinatorRequest
 
 from mm2.kafka.wire.frame import (
     NO_TAGS,
@@ -20,6 +29,12 @@ from mm2.kafka.wire.requests.metadata import MetadataResponse
 
 _TRUE: Final = b"\1"
 _FALSE: Final = b"\0"
+
+_NO_PARTITION: Final = 2**31 - 1
+"""No topic has it, so a commit for it is stored nowhere."""
+
+_NO_GENERATION: Final = -1
+_AS_LONG_AS_ALL: Final = -1
 
 
 class RightsResponse(MetadataResponse):
@@ -181,3 +196,14 @@ class TransactionsRequest(Request[TransactionsV0]):
     def build(self, request_struct_class: type[TransactionsV0]) -> TransactionsV0:
         """Makes the request in the version that the broker and we share."""
         return request_struct_class(compact_array([compact_text(self._id)]) + NO_TAGS)
+
+
+def may_commit_request(group: str, topics: Iterable[str]) -> OffsetCommitRequest:
+    """Asks any broker: without Read on group and topic the error is 30 or 29, and 3 with it."""
+    asked = [(topic, [(_NO_PARTITION, 0, "")]) for topic in topics]
+    return OffsetCommitRequest(group, _NO_GENERATION, "", _AS_LONG_AS_ALL, asked)
+
+
+def may_describe_request(group: str) -> FindCoordinatorRequest:
+    """Asks any broker: without Describe on the group the error is 30."""
+    return FindCoordinatorRequest(group, CoordinationType.GROUP)
