@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.chaos.outcome import AT_LEAST_ONCE, EXACTLY_ONCE
+from tests.harness.chaos.chaos_clusters import BOTH_WAYS, world
+from tests.harness.chaos.event_costs import table_of
+from tests.harness.chaos.event_outcomes import AT_LEAST_ONCE, EXACTLY_ONCE
 from tests.harness.chaos.plan import CUT, KILL, ROLL, Event, plan
-from tests.harness.chaos.report import table_of
 from tests.harness.chaos.strike import strike
-from tests.harness.chaos.world import BOTH_WAYS, world
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.chaos]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.bench.outcome import JAVA, OURS, load
+from tests.harness.bench.measurements import JAVA, OURS, load
 from tests.harness.demo_process import demo_run
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S, eventually

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.harness.trials.judging import faults_of
-from tests.harness.trials.report import table_of
 from tests.harness.trials.rewinds import rewinding, rewound_round, rounds
+from tests.harness.trials.trial_tables import table_of
 from tests.support.cluster import Cluster
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(420)]

@@ -12,12 +12,12 @@ import pytest
 
 from mm2.client import remote_cluster_utils
 from tests.harness.trials.judging import faults_of, judge_copy, toll
-from tests.harness.trials.outcome import FAILBACK, FAILOVER, UNPLANNED, Trial
 from tests.harness.trials.planned import planned_round, stop_somewhere
-from tests.harness.trials.report import table_of
+from tests.harness.trials.trial import FAILBACK, FAILOVER, UNPLANNED, Trial
+from tests.harness.trials.trial_clusters import Copy, TrialClusters, world
+from tests.harness.trials.trial_tables import table_of
 from tests.harness.trials.unplanned import unplanned_round
 from tests.harness.trials.verdict import Where
-from tests.harness.trials.world import Copy, World, world
 from tests.reference.java_snippets import Snippet
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
@@ -31,20 +31,20 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def place(cluster_b: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def place(cluster_b: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TrialClusters]:
     folder = tmp_path_factory.mktemp("trials")
     with world(folder, cluster_b, Random(5), steps=150, with_java=True) as found:
         yield found
 
 
-def test_groups_that_move_to_the_copy_and_back_read_each_record_once(place: World) -> None:
+def test_groups_that_move_to_the_copy_and_back_read_each_record_once(place: TrialClusters) -> None:
     trials = planned_round(place, seed=1, count=2)
     assert not faults_of(trials)
     assert [trial.kind for trial in trials] == [FAILOVER] * 2 + [FAILBACK] * 2
 
 
 def test_after_the_source_was_killed_only_what_no_checkpoint_covers_is_read_again(
-    place: World,
+    place: TrialClusters,
 ) -> None:
     trials = unplanned_round(place, seed=2, count=2)
     assert not faults_of(trials)
@@ -69,7 +69,7 @@ def test_of_fifty_groups_none_reads_what_it_need_not(
 
 
 def test_javas_client_reads_our_checkpoints_and_our_client_javas(
-    place: World, tmp_path: Path
+    place: TrialClusters, tmp_path: Path
 ) -> None:
     """Never past the truth by either mirror's checkpoints; the same numbers by either client."""
     assert place.java is not None

@@ -10,7 +10,7 @@ from typing import Final
 import pytest
 
 from mm2.demo.broker_settings import HOST, free_ports
-from tests.harness.chaos.traffic import Reader, Writer, lag
+from tests.harness.chaos.numbered_records import Reader, Writer, lag
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, java_mirror, properties

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 
 from tests.support.layout import ROOT
 
 _PAGE = (ROOT / "CONTRIBUTING.md").read_text()
+_IN_EACH_FOLDER = {"__init__.py", "__main__.py", "conftest.py"}
 _IN_NO_PICTURE = {
     "mm2.slot_allocation",
     "mm2.user_code",
@@ -32,3 +34,8 @@ def test_tests_and_scripts_that_are_named_are_there() -> None:
     assert all(name in (ROOT / file).read_text() for file, name in tests)
     scripts = re.findall(r"\bscripts/[\w/-]+", _PAGE)
     assert [name for name in scripts if not (ROOT / name).exists()] == []
+
+
+def test_file_names_are_unique_over_all_of_tests() -> None:
+    names = Counter(path.name for path in (ROOT / "tests").rglob("*.py"))
+    assert {name for name, count in names.items() if count > 1} <= _IN_EACH_FOLDER

@@ -18,9 +18,9 @@ from typing import Final
 from rich.console import Console
 
 from mm2.demo.processes import KafkaMissing
+from tests.harness.bench.measurements import BenchOutcome, load, table
 from tests.harness.bench.mirrors import JAVA, OURS, Peer, Stuck
-from tests.harness.bench.outcome import Outcome, load, table
-from tests.harness.bench.report import write_tables
+from tests.harness.bench.ratios import write_tables
 from tests.harness.bench.rows import ROWS, Row
 from tests.harness.bench.settings import TUNED
 from tests.harness.bench.throughput import Conditions
@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _together(files: Sequence[Path]) -> list[Outcome]:
+def _together(files: Sequence[Path]) -> list[BenchOutcome]:
     """What several runs have found, in the order of the rows."""
     found = {outcome.row: outcome for file in files for outcome in load(file)}
     return [found[row.name] for row in ROWS if row.name in found]
@@ -93,14 +93,14 @@ def _chosen(options: argparse.Namespace) -> list[Row]:
     ]
 
 
-def _run(rows: Sequence[Row], options: argparse.Namespace, console: Console) -> list[Outcome]:
+def _run(rows: Sequence[Row], options: argparse.Namespace, console: Console) -> list[BenchOutcome]:
     conditions = Conditions(
         tasks=options.tasks,
         warm=options.warm,
         scale=options.scale,
         settings=TUNED if options.tuned else "",
     )
-    outcomes: list[Outcome] = []
+    outcomes: list[BenchOutcome] = []
     for row in rows:
         console.print(f"{row.benchmark} {row.name} ...", highlight=False)
         outcomes.append(_outcome(row, _PEERS[options.only], conditions))
@@ -113,7 +113,7 @@ def _run(rows: Sequence[Row], options: argparse.Namespace, console: Console) -> 
     return outcomes
 
 
-def _outcome(row: Row, peers: list[Peer], conditions: Conditions) -> Outcome:
+def _outcome(row: Row, peers: list[Peer], conditions: Conditions) -> BenchOutcome:
     """Runs a row; its failure is its own."""
     numbers, error = {}, ""
     try:
@@ -122,7 +122,7 @@ def _outcome(row: Row, peers: list[Peer], conditions: Conditions) -> Outcome:
         error = str(failure)
     except Exception:  # noqa: BLE001 - whatever it is, the other rows are worth having
         error = traceback.format_exc()
-    return Outcome(
+    return BenchOutcome(
         benchmark=row.benchmark, row=row.name, title=row.title, numbers=numbers, error=error
     )
 

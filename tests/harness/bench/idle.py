@@ -9,8 +9,8 @@ import time
 from typing import Final
 
 from mm2.demo.processes import Watched
+from tests.harness.bench.measurements import Numbers
 from tests.harness.bench.mirrors import Peer, cpu_s, running
-from tests.harness.bench.outcome import Numbers
 from tests.harness.bench.probes import Arrivals, Source, percentiles
 from tests.harness.bench.settings import properties, source_cluster, target_cluster
 from tests.harness.bench.throughput import Conditions

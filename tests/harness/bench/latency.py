@@ -24,8 +24,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+from tests.harness.bench.measurements import Numbers
 from tests.harness.bench.mirrors import Peer, running
-from tests.harness.bench.outcome import Numbers
 from tests.harness.bench.probes import Arrivals, Source, percentiles
 from tests.harness.bench.settings import properties, source_cluster, target_cluster
 from tests.harness.bench.throughput import Conditions

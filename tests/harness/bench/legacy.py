@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final
 
 from mm2.demo.processes import java
+from tests.harness.bench.measurements import OURS, Numbers
 from tests.harness.bench.mirrors import JAVA_OPTIONS, Peer, running
-from tests.harness.bench.outcome import OURS, Numbers
 from tests.harness.bench.settings import source_cluster, target_cluster
 from tests.harness.bench.throughput import WARM_S, Conditions, timed_copy
 from tests.harness.bench.warming import warm

@@ -15,8 +15,8 @@ import psutil
 
 from mm2.demo.processes import Watched
 from tests.harness.bench.copied import wait_for
+from tests.harness.bench.measurements import Numbers
 from tests.harness.bench.mirrors import Peer, family, running
-from tests.harness.bench.outcome import Numbers
 from tests.harness.bench.settings import properties, source_cluster, target_cluster
 from tests.harness.bench.throughput import Conditions
 from tests.harness.bench.workload import WORKLOADS

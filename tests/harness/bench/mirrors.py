@@ -14,8 +14,8 @@ import psutil
 
 from mm2.demo.broker_settings import LOG4J
 from mm2.demo.processes import Watched, java
-from tests.harness.bench.outcome import JAVA as JAVA_NAME
-from tests.harness.bench.outcome import OURS as OUR_NAME
+from tests.harness.bench.measurements import JAVA as JAVA_NAME
+from tests.harness.bench.measurements import OURS as OUR_NAME
 from tests.support.layout import jars
 
 _DRIVER: Final = Path(sys.executable).with_name("connect-mirror-maker")

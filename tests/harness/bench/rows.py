@@ -8,8 +8,8 @@ from functools import partial
 from typing import Final
 
 from tests.harness.bench import idle, latency, legacy, memory, start, throughput
+from tests.harness.bench.measurements import LEGACY, Numbers
 from tests.harness.bench.mirrors import Peer
-from tests.harness.bench.outcome import LEGACY, Numbers
 from tests.harness.bench.throughput import Conditions
 from tests.harness.bench.workload import KILOBYTE_WITH_KEYS, SMALL_WITH_KEYS, TRANSFORMED, WORKLOADS
 

@@ -11,8 +11,8 @@ import statistics
 import time
 
 from tests.harness.bench.copied import wait_for
+from tests.harness.bench.measurements import Numbers
 from tests.harness.bench.mirrors import Peer, running
-from tests.harness.bench.outcome import Numbers
 from tests.harness.bench.settings import properties, source_cluster, target_cluster
 from tests.harness.bench.throughput import Conditions
 from tests.harness.bench.workload import TOPIC

@@ -17,8 +17,8 @@ from typing import Final
 
 from mm2.demo.processes import Watched
 from tests.harness.bench.copied import Copied
+from tests.harness.bench.measurements import Numbers
 from tests.harness.bench.mirrors import Peer, cpu_s, running
-from tests.harness.bench.outcome import Numbers
 from tests.harness.bench.settings import properties, source_cluster, target_cluster
 from tests.harness.bench.warming import warm
 from tests.harness.bench.workload import TOPIC, Workload

@@ -14,11 +14,17 @@ from typing import Final
 
 from rich.console import Console
 
-from tests.harness.chaos.outcome import AT_LEAST_ONCE, EXACTLY_ONCE, MODES, Outcome, load
+from tests.harness.chaos.chaos_clusters import BOTH_WAYS, ONE_WAY, world
+from tests.harness.chaos.event_costs import PAGE, TABLE, table_of
+from tests.harness.chaos.event_outcomes import (
+    AT_LEAST_ONCE,
+    EXACTLY_ONCE,
+    MODES,
+    EventOutcome,
+    load,
+)
 from tests.harness.chaos.plan import KINDS, ROLL, plan
-from tests.harness.chaos.report import PAGE, TABLE, table_of
 from tests.harness.chaos.strike import strike
-from tests.harness.chaos.world import BOTH_WAYS, ONE_WAY, world
 from tests.harness.outcomes import save, saved_file, write_table
 from tests.support.endings import leaving_nobody
 
@@ -55,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run(options: argparse.Namespace) -> list[Outcome]:
+def _run(options: argparse.Namespace) -> list[EventOutcome]:
     outcomes = load(options.json)
     done = {(outcome.mode, outcome.seed, outcome.number) for outcome in outcomes}
     events = plan(options.seed, options.events, options.kinds.split(","))

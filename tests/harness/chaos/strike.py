@@ -6,17 +6,19 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from tests.harness.chaos.chaos_clusters import ChaosClusters
+from tests.harness.chaos.event_outcomes import EventOutcome, faults_of, sum_of
 from tests.harness.chaos.node import Node
-from tests.harness.chaos.outcome import Outcome, faults_of, sum_of
 from tests.harness.chaos.plan import CUT, KILL, PAUSE, RESTART, ROLL, Event
 from tests.harness.chaos.proxy import Link
-from tests.harness.chaos.world import World
 
 _AFTERWARDS_S: Final = 3.0
 """A node that wakes up, or is reachable again, gets time to do harm."""
 
 
-def strike(place: World, event: Event, *, mode: str, seed: int = 0, number: int = 0) -> Outcome:
+def strike(
+    place: ChaosClusters, event: Event, *, mode: str, seed: int = 0, number: int = 0
+) -> EventOutcome:
     """
     Lets an event happen and waits until all nodes run and all flows have recovered.
 
@@ -28,7 +30,7 @@ def strike(place: World, event: Event, *, mode: str, seed: int = 0, number: int 
     _STRIKES[event.kind](place, _struck(place, event), event)
     place.wait_until_level()
     toll = sum_of([toll.since(before[flow]) for flow, toll in place.tolls().items()])
-    return Outcome(
+    return EventOutcome(
         mode=mode,
         seed=seed,
         number=number,
@@ -38,7 +40,7 @@ def strike(place: World, event: Event, *, mode: str, seed: int = 0, number: int 
     )
 
 
-def _struck(place: World, event: Event) -> Node:
+def _struck(place: ChaosClusters, event: Event) -> Node:
     """Another node is one that leads nothing, if there is one."""
     leaders = [place.leader(str(route)) for route in place.routes]
     if event.leader:
@@ -48,14 +50,14 @@ def _struck(place: World, event: Event) -> Node:
     return others[int(event.choice * len(others))]
 
 
-def _kill(place: World, node: Node, event: Event) -> None:
+def _kill(place: ChaosClusters, node: Node, event: Event) -> None:
     node.kill(whole=event.how == "machine")
     if len(place.nodes) > 1:
         place.wait_until_level()
     _start(place, node)
 
 
-def _pause(place: World, node: Node, event: Event) -> None:
+def _pause(place: ChaosClusters, node: Node, event: Event) -> None:
     node.pause()
     time.sleep(event.seconds)
     node.resume()
@@ -63,13 +65,13 @@ def _pause(place: World, node: Node, event: Event) -> None:
     time.sleep(_AFTERWARDS_S)
 
 
-def _restart(place: World, node: Node, event: Event) -> None:
+def _restart(place: ChaosClusters, node: Node, event: Event) -> None:
     del event
     node.stop()
     _start(place, node)
 
 
-def _cut(place: World, node: Node, event: Event) -> None:
+def _cut(place: ChaosClusters, node: Node, event: Event) -> None:
     links = _links(node, event.how)
     for link in links:
         if event.how == "refused":
@@ -83,13 +85,13 @@ def _cut(place: World, node: Node, event: Event) -> None:
     time.sleep(_AFTERWARDS_S)
 
 
-def _roll(place: World, node: Node, event: Event) -> None:
+def _roll(place: ChaosClusters, node: Node, event: Event) -> None:
     del node
     for each in place.nodes:
         _restart(place, each, event)
 
 
-_STRIKES: Final[Mapping[str, Callable[[World, Node, Event], None]]] = {
+_STRIKES: Final[Mapping[str, Callable[[ChaosClusters, Node, Event], None]]] = {
     KILL: _kill,
     PAUSE: _pause,
     RESTART: _restart,
@@ -103,7 +105,7 @@ def _links(node: Node, how: str) -> list[Link]:
     return [node.links[alias] for alias in sides]
 
 
-def _start(place: World, node: Node) -> None:
+def _start(place: ChaosClusters, node: Node) -> None:
     """Starts a node, and lets it find its place before anything else happens."""
     node.start()
     node.wait_until_warm()

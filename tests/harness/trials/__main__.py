@@ -20,19 +20,19 @@ from tests.harness.outcomes import save, saved_file, write_table
 from tests.harness.trials.cost import KINDS, measure
 from tests.harness.trials.cost import table_of as costs_table
 from tests.harness.trials.judging import faults_of
-from tests.harness.trials.outcome import FAILOVER, REWOUND, UNPLANNED, Trial, load
 from tests.harness.trials.planned import planned_round
-from tests.harness.trials.report import COSTS, PAGE, TRIALS, table_of
 from tests.harness.trials.rewinds import rewinding, rewound_round, rounds, settings_of
+from tests.harness.trials.trial import FAILOVER, REWOUND, UNPLANNED, Trial, load
+from tests.harness.trials.trial_clusters import TrialClusters, world
+from tests.harness.trials.trial_tables import COSTS, PAGE, TRIALS, table_of
 from tests.harness.trials.unplanned import unplanned_round
-from tests.harness.trials.world import World, world
 from tests.support.cluster import KafkaCluster
 from tests.support.endings import leaving_nobody
 
 _AT_ONCE: Final = 5
 """Groups of a round."""
 
-_ROUNDS: Final[dict[str, Callable[[World, int, int], list[Trial]]]] = {
+_ROUNDS: Final[dict[str, Callable[[TrialClusters, int, int], list[Trial]]]] = {
     FAILOVER: planned_round,
     UNPLANNED: unplanned_round,
 }

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tests.harness.trials.outcome import Toll, Trial
 from tests.harness.trials.readers import committed_offsets
+from tests.harness.trials.trial import Toll, Trial
+from tests.harness.trials.trial_clusters import Copy, TrialClusters
 from tests.harness.trials.verdict import FROM_THE_START, Verdict, Where, judge, read_up_to
-from tests.harness.trials.world import Copy, World
 
 Verdicts = Mapping[Where, Verdict]
 """The verdict for each partition."""
 
 
-def on_copy(world: World, group: str) -> dict[Where, int]:
+def on_copy(world: TrialClusters, group: str) -> dict[Where, int]:
     """What a group has committed on the copies, by the topics' names on the source."""
     names = {world.copy.remote(topic): topic for topic in world.traffic.topics}
     found = committed_offsets(world.target.bootstrap, group)
@@ -21,7 +21,7 @@ def on_copy(world: World, group: str) -> dict[Where, int]:
 
 
 def judge_copy(
-    world: World, copy: Copy, stood: Mapping[Where, int], arrived: Mapping[Where, int]
+    world: TrialClusters, copy: Copy, stood: Mapping[Where, int], arrived: Mapping[Where, int]
 ) -> dict[Where, Verdict]:
     """What a group that stood on the source reads twice or never on a copy."""
     copy.tail.refresh()
@@ -35,7 +35,7 @@ def judge_copy(
     }
 
 
-def java_arrived(world: World, group: str) -> Mapping[Where, int] | None:
+def java_arrived(world: TrialClusters, group: str) -> Mapping[Where, int] | None:
     """Where Java's last checkpoints would lead a group; None if Java's mirror does not run."""
     if world.java is None:
         return None
@@ -44,7 +44,7 @@ def java_arrived(world: World, group: str) -> Mapping[Where, int] | None:
 
 
 def java_toll(
-    world: World, stood: Mapping[Where, int], arrived: Mapping[Where, int] | None
+    world: TrialClusters, stood: Mapping[Where, int], arrived: Mapping[Where, int] | None
 ) -> Toll | None:
     """What Java's checkpoints would have cost a group."""
     if world.java is None or arrived is None:

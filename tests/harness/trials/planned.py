@@ -14,10 +14,10 @@ from tests.harness.trials.judging import (
     on_copy,
     toll,
 )
-from tests.harness.trials.outcome import FAILBACK, FAILOVER, Trial
 from tests.harness.trials.readers import committed_offsets, read_and_stop, read_and_stop_anywhere
+from tests.harness.trials.trial import FAILBACK, FAILOVER, Trial
+from tests.harness.trials.trial_clusters import TrialClusters
 from tests.harness.trials.verdict import FROM_THE_START, Where, judge, read_in_copy
-from tests.harness.trials.world import World
 from tests.support.eventually import eventually
 from tests.support.records import commit_group
 
@@ -26,7 +26,7 @@ _NUDGED: Final = 0.3
 """How many of the positions are moved to another place in the gap where they are."""
 
 
-def planned_round(world: World, seed: int, count: int) -> list[Trial]:
+def planned_round(world: TrialClusters, seed: int, count: int) -> list[Trial]:
     """
     Moves some groups to the target at once, and back again.
 
@@ -45,7 +45,7 @@ def planned_round(world: World, seed: int, count: int) -> list[Trial]:
     return there + [_back(world, group, seed, stood[group], random) for group in groups]
 
 
-def _until_told(world: World, stood: Mapping[str, Mapping[Where, int]]) -> None:
+def _until_told(world: TrialClusters, stood: Mapping[str, Mapping[Where, int]]) -> None:
     """
     Waits until checkpoints tell where groups stood on the source.
 
@@ -63,7 +63,7 @@ def _until_told(world: World, stood: Mapping[str, Mapping[Where, int]]) -> None:
 
 
 def _there(
-    world: World, group: str, seed: int, stood: Mapping[Where, int], random: Random
+    world: TrialClusters, group: str, seed: int, stood: Mapping[Where, int], random: Random
 ) -> Trial:
     arrived = on_copy(world, group)
     reading = read_and_stop(world.target.bootstrap, group, world.remotes, random, _MOST_READ)
@@ -79,7 +79,9 @@ def _there(
     )
 
 
-def _back(world: World, group: str, seed: int, stood: Mapping[Where, int], random: Random) -> Trial:
+def _back(
+    world: TrialClusters, group: str, seed: int, stood: Mapping[Where, int], random: Random
+) -> Trial:
     arrived = committed_offsets(world.source.bootstrap, group)
     topics = world.traffic.topics
     reading = read_and_stop(world.source.bootstrap, group, topics, random, 1)
@@ -95,7 +97,7 @@ def _back(world: World, group: str, seed: int, stood: Mapping[Where, int], rando
     return Trial(kind=FAILBACK, group=group, seed=seed, ours=toll(verdicts), faults=found)
 
 
-def stop_somewhere(world: World, group: str, random: Random) -> Mapping[Where, int]:
+def stop_somewhere(world: TrialClusters, group: str, random: Random) -> Mapping[Where, int]:
     """A member of a group reads for a while on the source, commits and leaves; where it stands."""
     topics = world.traffic.topics
     read_and_stop_anywhere(world.source.bootstrap, group, topics, random, _MOST_READ)

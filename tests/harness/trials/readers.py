@@ -10,7 +10,7 @@ from typing import Final
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from tests.harness.trials.traffic import PARTITIONS, number_of
+from tests.harness.trials.gap_traffic import PARTITIONS, number_of
 from tests.harness.trials.verdict import Where
 from tests.support.groups import group_offsets
 from tests.support.providers import have_new_groups

@@ -16,7 +16,7 @@ from typing import Final
 from uuid import uuid4
 
 from mm2.core.internal_records import Checkpoint
-from tests.harness.trials.outcome import REWOUND, Toll, Trial
+from tests.harness.trials.trial import REWOUND, Toll, Trial
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.failover import Scene, stands

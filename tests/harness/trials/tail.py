@@ -17,7 +17,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 
-from tests.harness.trials.traffic import number_of
+from tests.harness.trials.gap_traffic import number_of
 from tests.harness.trials.verdict import Log, Where
 
 _WITHIN_S: Final = 60.0

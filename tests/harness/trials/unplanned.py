@@ -20,15 +20,15 @@ from tests.harness.trials.judging import (
     on_copy,
     toll,
 )
-from tests.harness.trials.outcome import UNPLANNED, Trial
 from tests.harness.trials.readers import (
     Reading,
     committed_offsets,
     member_settings,
     read_and_stop,
 )
+from tests.harness.trials.trial import UNPLANNED, Trial
+from tests.harness.trials.trial_clusters import TrialClusters
 from tests.harness.trials.verdict import Where
-from tests.harness.trials.world import World
 from tests.support.eventually import eventually
 from tests.support.records import group_member
 
@@ -58,7 +58,7 @@ class _Moved:
     java: Mapping[Where, int] | None
 
 
-def unplanned_round(world: World, seed: int, count: int) -> list[Trial]:
+def unplanned_round(world: TrialClusters, seed: int, count: int) -> list[Trial]:
     """
     Kills the source while some groups read and commit, moves them to the target, and brings the
     source back.
@@ -109,7 +109,7 @@ def _read_on(members: Mapping[str, Consumer], random: Random) -> None:
         time.sleep(random.choice(_PAUSES_S))
 
 
-def _move(world: World, group: str, random: Random) -> _Moved:
+def _move(world: TrialClusters, group: str, random: Random) -> _Moved:
     arrived = on_copy(world, group)
     reading = read_and_stop(world.target.bootstrap, group, world.remotes, random, _MOST_READ)
     return _Moved(
@@ -123,7 +123,7 @@ def _move(world: World, group: str, random: Random) -> _Moved:
 
 
 def _judged(
-    world: World, group: str, seed: int, stood: Mapping[Where, int], moved: _Moved
+    world: TrialClusters, group: str, seed: int, stood: Mapping[Where, int], moved: _Moved
 ) -> Trial:
     verdicts = judge_copy(world, world.copy, stood, moved.arrived)
     allowed, rest = 0, {}

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tests.harness.bench.outcome import Outcome, load, table
-from tests.harness.bench.report import PAGES, table_of, write_tables
+from tests.harness.bench.measurements import BenchOutcome, load, table
+from tests.harness.bench.ratios import PAGES, table_of, write_tables
 from tests.harness.bench.rows import ROWS
 from tests.harness.outcomes import save
 
-LZ4 = Outcome(
+LZ4 = BenchOutcome(
     benchmark="throughput",
     row="kilobyte-lz4",
     title="1 KB",
@@ -21,7 +21,7 @@ LZ4 = Outcome(
         "java": {"records_s": 300.0, "cpu_mirror": 8.0, "brokers_share": 0.25},
     },
 )
-FAILED = Outcome(benchmark="throughput", row="single", title="one to a batch", error="stuck")
+FAILED = BenchOutcome(benchmark="throughput", row="single", title="one to a batch", error="stuck")
 
 
 def test_outcomes_come_back_from_their_file(tmp_path: Path) -> None:
@@ -61,7 +61,11 @@ def test_the_terminal_shows_both_and_their_ratio() -> None:
 
 def test_the_terminal_says_which_of_javas_tools_it_was() -> None:
     headings = [
-        str(table(Outcome(benchmark=name, row="", title="", numbers=LZ4.numbers)).columns[2].header)
+        str(
+            table(BenchOutcome(benchmark=name, row="", title="", numbers=LZ4.numbers))
+            .columns[2]
+            .header
+        )
         for name in ("throughput", "legacy")
     ]
     assert headings == ["Java MirrorMaker 4.3.0", "Java MirrorMaker 3.9.1"]

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness.chaos.ledger import Toll
-from tests.harness.chaos.outcome import (
+from tests.harness.chaos.event_costs import table_of
+from tests.harness.chaos.event_outcomes import (
     AT_LEAST_ONCE,
     EXACTLY_ONCE,
-    Outcome,
+    EventOutcome,
     faults_of,
     load,
 )
+from tests.harness.chaos.ledger import Toll
 from tests.harness.chaos.plan import CUT, KILL, KINDS, PAUSE, RESTART, ROLL, Event, plan
-from tests.harness.chaos.report import table_of
 from tests.harness.outcomes import save
 
 
@@ -65,7 +65,7 @@ def test_outcomes_are_read_as_they_were_written(tmp_path: Path) -> None:
     file = tmp_path / "outcomes.json"
     assert load(file) == []
     outcomes = [
-        Outcome(mode=AT_LEAST_ONCE, seed=1, number=n, event=event, toll=Toll(gap_s=n / 2))
+        EventOutcome(mode=AT_LEAST_ONCE, seed=1, number=n, event=event, toll=Toll(gap_s=n / 2))
         for n, event in enumerate(plan(1, 2))
     ]
     save(outcomes, file)
@@ -82,7 +82,7 @@ def test_the_table_has_a_row_for_each_kind_and_mode() -> None:
         (Event(kind=KILL, how="machine", leader=False), 0.3),
     ]
     outcomes = [
-        Outcome(mode=EXACTLY_ONCE, seed=1, number=n, event=event, toll=Toll(gap_s=gap))
+        EventOutcome(mode=EXACTLY_ONCE, seed=1, number=n, event=event, toll=Toll(gap_s=gap))
         for n, (event, gap) in enumerate(events)
     ]
     rows = [line.split(" | ")[:5] for line in table_of(outcomes).splitlines()[2:]]

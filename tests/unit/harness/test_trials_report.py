@@ -10,7 +10,8 @@ from tests.harness.outcomes import save, write_table
 from tests.harness.trials.__main__ import main
 from tests.harness.trials.cost import Cost
 from tests.harness.trials.cost import table_of as costs_table
-from tests.harness.trials.outcome import (
+from tests.harness.trials.rewinds import MOVES, settings_of
+from tests.harness.trials.trial import (
     FAILBACK,
     FAILOVER,
     REWOUND,
@@ -19,8 +20,7 @@ from tests.harness.trials.outcome import (
     Trial,
     load,
 )
-from tests.harness.trials.report import COSTS, PAGE, TRIALS, table_of
-from tests.harness.trials.rewinds import MOVES, settings_of
+from tests.harness.trials.trial_tables import COSTS, PAGE, TRIALS, table_of
 
 _TRIALS = [
     Trial(kind=FAILOVER, group="a", seed=1, ours=Toll(0, 0), java=Toll(4_000, 0)),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.harness.outcomes import save
-from tests.harness.trials.outcome import UNPLANNED, Toll, Trial, load
+from tests.harness.trials.trial import UNPLANNED, Toll, Trial, load
 from tests.harness.trials.verdict import FROM_THE_START, Verdict, judge, read_in_copy, read_up_to
 
 _SOURCE = {100: 3, 101: 4, 102: 8, 103: 9}

@@ -60,7 +60,7 @@ KINDS: Final = (
 )
 
 
-class Traffic:
+class GapTraffic:
     """
     Writes numbered records at random until it is stopped; each knows its place in the log.
 

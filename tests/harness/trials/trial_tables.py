@@ -7,7 +7,7 @@ from statistics import median
 from typing import Final
 
 from tests.harness.outcomes import markdown
-from tests.harness.trials.outcome import FAILBACK, FAILOVER, UNPLANNED, Toll, Trial
+from tests.harness.trials.trial import FAILBACK, FAILOVER, UNPLANNED, Toll, Trial
 from tests.support.layout import ROOT
 
 PAGE: Final = ROOT / "docs" / "explanation" / "offset-translation.md"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from tests.harness.bench.outcome import JAVA, LEGACY, OURS, Outcome
+from tests.harness.bench.measurements import JAVA, LEGACY, OURS, BenchOutcome
 from tests.harness.outcomes import markdown, write_table
 from tests.support.layout import ROOT
 
@@ -58,7 +58,7 @@ _SHARE: Final = "brokers_share"
 _SHARE_HEADING: Final = "machine used by the brokers: mm2, Java"
 
 
-def write_tables(outcomes: Sequence[Outcome], pages: Sequence[Path] = PAGES) -> None:
+def write_tables(outcomes: Sequence[BenchOutcome], pages: Sequence[Path] = PAGES) -> None:
     """Renews the tables of the pages that the outcomes have something to say about."""
     tables = {
         benchmark: [outcome for outcome in outcomes if outcome.benchmark == benchmark]
@@ -71,7 +71,7 @@ def write_tables(outcomes: Sequence[Outcome], pages: Sequence[Path] = PAGES) -> 
             write_table(f"bench: {benchmark}", table_of(benchmark, rows), page)
 
 
-def table_of(benchmark: str, outcomes: Sequence[Outcome]) -> str:
+def table_of(benchmark: str, outcomes: Sequence[BenchOutcome]) -> str:
     """The outcomes of one benchmark as a Markdown table of ratios."""
     columns = _COLUMNS[benchmark]
     heading = ["mm2 : Java", *(name or _SHARE_HEADING for name in columns.values())]
@@ -80,7 +80,7 @@ def table_of(benchmark: str, outcomes: Sequence[Outcome]) -> str:
     )
 
 
-def _cell(outcome: Outcome, kind: str) -> str:
+def _cell(outcome: BenchOutcome, kind: str) -> str:
     if kind == _SHARE:
         shares = [outcome.numbers.get(peer, {}).get(kind) for peer in (OURS, JAVA)]
         return ", ".join("-" if share is None else f"{share:.0%}" for share in shares)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import Final
 
-from tests.harness.chaos.outcome import MODES, Outcome
+from tests.harness.chaos.event_outcomes import MODES, EventOutcome
 from tests.harness.chaos.plan import CUT, ROLL, Event
 from tests.harness.outcomes import markdown
 from tests.support.layout import ROOT
@@ -37,12 +37,12 @@ _HEADINGS: Final = (
 )
 
 
-def table_of(outcomes: Sequence[Outcome]) -> str:
+def table_of(outcomes: Sequence[EventOutcome]) -> str:
     """The outcomes as a Markdown table, a row for each kind and mode."""
     return markdown(_HEADINGS, _rows(outcomes))
 
 
-def _rows(outcomes: Sequence[Outcome]) -> Iterator[list[str]]:
+def _rows(outcomes: Sequence[EventOutcome]) -> Iterator[list[str]]:
     for row, title in _TITLES.items():
         for mode in MODES:
             found = [each for each in outcomes if (_row(each.event), each.mode) == (row, mode)]
@@ -60,13 +60,13 @@ def _row(event: Event) -> str:
     return f"{event.kind} {event.how}".rstrip()
 
 
-def _gap_s(outcome: Outcome) -> float:
+def _gap_s(outcome: EventOutcome) -> float:
     """A leader that cannot reach the source waits for it, as any other would have to."""
     own = outcome.event.seconds if _row(outcome.event) == "cut source" else 0.0
     return max(0.0, outcome.toll.gap_s - own)
 
 
-def _numbers(outcomes: Sequence[Outcome]) -> list[str]:
+def _numbers(outcomes: Sequence[EventOutcome]) -> list[str]:
     tolls = [outcome.toll for outcome in outcomes]
     gaps = [_gap_s(outcome) for outcome in outcomes]
     repeated = [toll.repeated for toll in tolls]

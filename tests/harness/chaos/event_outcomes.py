@@ -17,7 +17,7 @@ MODES: Final = (AT_LEAST_ONCE, EXACTLY_ONCE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class EventOutcome:
     """
     One event, and what the flows suffered until they had recovered from it.
 
@@ -81,9 +81,9 @@ def sum_of(tolls: Sequence[Toll]) -> Toll:
     )
 
 
-def load(file: Path) -> list[Outcome]:
+def load(file: Path) -> list[EventOutcome]:
     """Reads what ``save`` has written; nothing where there is no file yet."""
     return [
-        Outcome(**{**each, "event": Event(**each["event"]), "toll": Toll(**each["toll"])})
+        EventOutcome(**{**each, "event": Event(**each["event"]), "toll": Toll(**each["toll"])})
         for each in saved(file)
     ]

@@ -69,7 +69,7 @@ Numbers = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class BenchOutcome:
     """
     One row of a benchmark.
 
@@ -100,7 +100,7 @@ class Outcome:
         return ours / java if ours >= 0 < java else None
 
 
-def table(outcome: Outcome) -> Table:
+def table(outcome: BenchOutcome) -> Table:
     """The row as a table for a terminal."""
     found = Table(title=outcome.title, title_justify="left", title_style="bold")
     found.add_column("")
@@ -125,6 +125,6 @@ def _heading(peer: str, benchmark: str) -> str:
     return f"Java MirrorMaker {version}"
 
 
-def load(file: Path) -> Sequence[Outcome]:
+def load(file: Path) -> Sequence[BenchOutcome]:
     """Reads what ``save`` has written."""
-    return [Outcome(**each) for each in saved(file)]
+    return [BenchOutcome(**each) for each in saved(file)]

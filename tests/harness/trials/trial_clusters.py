@@ -15,8 +15,8 @@ from uuid import uuid4
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
 from mm2.core.internal_records import Checkpoint
+from tests.harness.trials.gap_traffic import PARTITIONS, GapTraffic
 from tests.harness.trials.tail import Tail
-from tests.harness.trials.traffic import PARTITIONS, Traffic
 from tests.harness.trials.verdict import Where
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually
@@ -65,7 +65,7 @@ class Copy:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class TrialClusters:
     """
     Everything that a trial needs.
 
@@ -82,7 +82,7 @@ class World:
 
     source: KafkaCluster
     target: Cluster
-    traffic: Traffic
+    traffic: GapTraffic
     copy: Copy
     java: Copy | None
     file: Path
@@ -132,7 +132,7 @@ def world(
     steps: int = 400,
     with_java: bool = False,
     exactly_once: bool = False,
-) -> Iterator[World]:
+) -> Iterator[TrialClusters]:
     """
     Makes a source and fills it; mirrors run and have copied it all when the context begins.
 
@@ -148,7 +148,7 @@ def world(
     prefix, alias, javas = (f"{kind}{number}" for kind in ("trial", "P", "J"))
     with ExitStack() as stack:
         source = stack.enter_context(KafkaCluster(f"source-{number}"))
-        traffic = Traffic(source, prefix, random)
+        traffic = GapTraffic(source, prefix, random)
         traffic.fill(steps)
         mirrors: dict[str, Mirror] = {}
         for name, command in ((alias, None), (javas, java_mirror))[: 1 + with_java]:
@@ -161,7 +161,7 @@ def world(
             mirrors[name] = stack.enter_context(Mirror(home, text, command=command))
         copies = {name: stack.enter_context(_copy(name, target, traffic)) for name in mirrors}
         stack.enter_context(traffic)
-        found = World(
+        found = TrialClusters(
             source=source,
             target=target,
             traffic=traffic,
@@ -190,7 +190,7 @@ def _flow(alias: str, prefix: str) -> dict[str, str]:
 
 
 @contextmanager
-def _copy(alias: str, target: Cluster, traffic: Traffic) -> Iterator[Copy]:
+def _copy(alias: str, target: Cluster, traffic: GapTraffic) -> Iterator[Copy]:
     copies = {where: f"{alias}.{where[0]}" for where in traffic.partitions}
     topics = set(copies.values())
     eventually(lambda: topics <= _topics(target), timeout=_COPIED_WITHIN_S)

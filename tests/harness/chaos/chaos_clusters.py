@@ -18,8 +18,8 @@ from mm2.driver.flows_of_file import load_flows
 from mm2.herder.view.flow_follower import view_flow
 from tests.harness.chaos.ledger import Toll
 from tests.harness.chaos.node import Node
+from tests.harness.chaos.numbered_records import Reader, Writer, lag
 from tests.harness.chaos.proxy import Link, Links
-from tests.harness.chaos.traffic import Reader, Writer, lag
 from tests.support.cluster import KafkaCluster, running
 from tests.support.eventually import eventually
 from tests.support.mirror import properties
@@ -66,7 +66,7 @@ class Route:
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class ChaosClusters:
     """
     Everything that events happen to.
 
@@ -133,7 +133,7 @@ def world(
     flows: Sequence[tuple[str, str]] = ONE_WAY,
     exactly_once: bool = False,
     nodes: int = 3,
-) -> Iterator[World]:
+) -> Iterator[ChaosClusters]:
     """
     Makes all of it; copies have begun to arrive when the context begins.
 
@@ -162,7 +162,7 @@ def world(
             stack.callback(node.end)
             found.append(node)
         routes = _routes(stack, clusters, flows, found)
-        place = World(found, routes, _direct(folder, clusters, flows))
+        place = ChaosClusters(found, routes, _direct(folder, clusters, flows))
         place.wait_until_level()
         yield place
         _finish(place)
@@ -220,7 +220,7 @@ def _partitions(bootstrap: str, topic: str) -> int:
     return sum(1 for each in found[topic].partitions.values() if each.leader >= 0)
 
 
-def _finish(place: World) -> None:
+def _finish(place: ChaosClusters) -> None:
     for route in place.routes:
         route.writer.stop()
     eventually(lambda: all(route.is_complete for route in place.routes), timeout=RECOVERS_WITHIN_S)
