@@ -42,7 +42,6 @@ from mm2.offset_manager.server.messages import (
 )
 from mm2.offset_manager.server.offset_answers import answer_offset_request
 from mm2.offset_manager.server.offset_messages import read_offset_request
-from mm2.offset_manager.server.produce_answer import produce_answer
 from mm2.offset_manager.server.sasl import authenticated_answer, credentials, handshake_answer
 
 _WHAT: Final = "ask for a client"
@@ -53,6 +52,9 @@ _BEFORE_LOG_IN: Final = frozenset({API_VERSIONS, *LOG_IN})
 _MOST_BYTES: Final = 8 << 20
 _MOST_BYTES_BEFORE_LOG_IN: Final = 512 << 10
 """As ``sasl.server.max.receive.size`` of Kafka's brokers."""
+
+_NOT_AUTHORIZED: Final = 29
+"""TOPIC_AUTHORIZATION_FAILED, upon which producers give up at once."""
 
 
 class ClusterAccess:
@@ -220,3 +222,32 @@ class ClientSession:
             "error_code": error,
             "error_message": None,
         }
+
+
+def produce_answer(request: ClientRequest) -> Answer:
+    """
+    Says no for each partition: nobody writes with the offset manager's own rights.
+
+    Raises:
+        SchemaError: the client awaits no answer.
+    """
+    if request.body.acks == 0:
+        raise SchemaError("records cannot be written here, and acks=0 lets nobody say so")
+    return {
+        "responses": [
+            {
+                "name": topic.name,
+                "partition_responses": [
+                    {
+                        "index": each.index,
+                        "error_code": _NOT_AUTHORIZED,
+                        "base_offset": -1,
+                        "record_errors": (),
+                        "error_message": "An offset manager writes no records for clients.",
+                    }
+                    for each in topic.partition_data
+                ],
+            }
+            for topic in request.body.topic_data
+        ]
+    }

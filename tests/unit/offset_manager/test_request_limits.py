@@ -18,7 +18,7 @@ from mm2.kafka.wire.relay import RelaySettings
 from mm2.kafka.wire.requests.metadata import Metadata
 from mm2.offset_manager.instance import OffsetManager
 from mm2.offset_manager.server import client_session, messages
-from mm2.offset_manager.server.client_session import ClientSession, ClusterAccess
+from mm2.offset_manager.server.client_session import ClientSession, ClusterAccess, produce_answer
 from mm2.offset_manager.server.messages import (
     ANSWERED,
     FIND_COORDINATOR,
@@ -29,7 +29,6 @@ from mm2.offset_manager.server.messages import (
     read_request,
     write_answer,
 )
-from mm2.offset_manager.server.produce_answer import produce_answer
 from mm2.offset_manager.server.request_limits import MOST_ITEMS
 from tests.support.eventually import PATIENCE_S
 from tests.support.kafka_requests import answer, request
