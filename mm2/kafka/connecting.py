@@ -16,12 +16,15 @@ from mm2.kafka.wire.nodes import NodesClient
 
 T = TypeVar("T")
 
-_made: Final[ContextVar[NodesClient]] = ContextVar("made")
+_made: Final[ContextVar[list[NodesClient] | None]] = ContextVar("made", default=None)
+"""Where whoever wants to know finds what was made; it is kept no longer than that."""
 
 
 def _nodes_client(**settings: Any) -> NodesClient:
     client = NodesClient(**settings)
-    _made.set(client)
+    made = _made.get()
+    if made is not None:
+        made.append(client)
     return client
 
 
@@ -32,8 +35,12 @@ producers.AIOKafkaClient = _nodes_client
 
 def with_client(make: Callable[[], T]) -> tuple[T, NodesClient]:
     """What ``make`` makes, a consumer or producer, and its client, which it does not show."""
-    made = make()
-    return made, _made.get()
+    clients: list[NodesClient] = []
+    token = _made.set(clients)
+    try:
+        return make(), clients[0]
+    finally:
+        _made.reset(token)
 
 
 async def connected(client: AIOKafkaConsumer | AIOKafkaProducer) -> None:

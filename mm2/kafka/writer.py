@@ -46,9 +46,13 @@ class _Producer(AIOKafkaProducer):
         if unfinished:
             await asyncio.wait(unfinished, timeout=WRITER_CLOSE_S)
         # A batch to be sent again is not among the pending ones, and takes itself from there.
-        waiting = self._message_accumulator._batches.values()  # noqa: SLF001 - no other way in
-        self._message_accumulator._pending_batches.update(*waiting)  # noqa: SLF001
+        queued = self._message_accumulator._batches.values()  # noqa: SLF001 - no other way in
+        waiting = [batch for batches in queued for batch in batches]
+        self._message_accumulator._pending_batches.update(waiting)  # noqa: SLF001
         self._message_accumulator.fail_all(KafkaTimeoutError("the producer was closed"))
+        for batch in waiting:  # Else asyncio logs that nobody has looked at their errors.
+            with suppress(KafkaTimeoutError):
+                await batch.wait_drain(0)
 
     async def _tracked(self, node: int, request: object, **options: object) -> Any:
         """Sends a request; aiokafka has a task for each one that carries batches."""

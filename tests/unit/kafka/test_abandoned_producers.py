@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 from aiokafka.errors import KafkaTimeoutError
@@ -29,6 +30,20 @@ async def test_a_request_without_an_answer_is_given_up() -> None:
     with pytest.raises(KafkaTimeoutError, match="closed"):
         await answer
     await producer.stop()
+
+
+async def test_nothing_is_told_later_of_a_batch_that_nobody_has_sent() -> None:
+    where, told = TopicPartition("t", 0), list[object]()
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context))
+    producer = _Producer(bootstrap_servers="127.0.0.1:1")
+    answer = await producer._message_accumulator.add_message(where, b"k", b"v", 1.0)
+    await producer.abandon()
+    with pytest.raises(KafkaTimeoutError, match="closed"):
+        await answer
+    await producer.stop()
+    del producer, answer
+    gc.collect()
+    assert told == []
 
 
 async def test_a_batch_that_waits_to_be_sent_again_is_given_up_in_order() -> None:
