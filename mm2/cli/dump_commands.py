@@ -13,7 +13,7 @@ import click
 from mm2.cli.options import CHECK_FAILED, USAGE, end, maker_of, refuse_usage, run
 from mm2.cli.rows import FORMATS, Row, rendered
 from mm2.client.client_config import ClientConfig
-from mm2.client.formatters import FORMATTERS, Formatter, Shown, formatter_for
+from mm2.client.formatters import FORMATTERS, FormattedRecord, Formatter, formatter_for
 from mm2.client.topic_records import records_of
 from mm2.config.text.properties import load
 from mm2.core.model import TopicName
@@ -150,7 +150,7 @@ class _Printer:
         if self.unreadable:
             end(CHECK_FAILED, f"{self.unreadable} records cannot be read.")
 
-    def _print(self, shown: Shown) -> None:
+    def _print(self, shown: FormattedRecord) -> None:
         self.unreadable += not shown.readable
         if self.format == _TEXT:
             click.echo(shown.line)

@@ -32,7 +32,7 @@ _ERROR: Final = "error"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class FormattedRecord:
     """
     A record as people read it.
 
@@ -76,7 +76,7 @@ class Formatter:
         """
         return self.text(record) if self.text else _line(self.name, self.fields(record))
 
-    def shown(self, record: Record) -> Shown:
+    def shown(self, record: Record) -> FormattedRecord:
         """The record, also if it is damaged or a tombstone."""
         place: Fields = {
             _RECORD: f"{record.partition}:{record.offset}",
@@ -87,13 +87,13 @@ class Formatter:
             line = _tombstone(place, fields) if record.value is None else self.line(record)
         except SchemaError as error:
             return self._damaged(record, place, str(error))
-        return Shown(line=line, fields={**place, **fields, _ERROR: None})
+        return FormattedRecord(line=line, fields={**place, **fields, _ERROR: None})
 
-    def _damaged(self, record: Record, place: Fields, reason: str) -> Shown:
+    def _damaged(self, record: Record, place: Fields, reason: str) -> FormattedRecord:
         raw = {"key": _hex(record.key), "value": _hex(record.value)}
         line = _line("Undecodable", {**place, "reason": reason, **raw})
         fields = {**place, **dict.fromkeys(self.columns), _ERROR: reason}
-        return Shown(line=line, fields=fields, readable=False)
+        return FormattedRecord(line=line, fields=fields, readable=False)
 
 
 def formatter_for(topic: TopicName, policy: ReplicationPolicy) -> Formatter | None:
