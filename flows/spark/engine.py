@@ -39,4 +39,4 @@ class SparkEngine(SparkJobs):
         spec = replace(spec, copies_events=self.is_cluster)
         work, passwords = partial(self._task, spec), password_keys(spec.source, spec.target)
         title = f"mirrors bundle {spec.name}"
-        return await self.run_job(SparkJob(spec.name, title, work, passwords))
+        return await self.run_job(SparkJob(spec.name, title, work, passwords, spec.transforms.sql))

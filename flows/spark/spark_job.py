@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
 from py4j.protocol import Py4JError, Py4JJavaError
@@ -44,12 +44,14 @@ class SparkJob(Generic[T]):
         title: what Spark's web interface shows; expressions of providers stay hidden.
         work: runs in a Python worker; it and its result must be picklable.
         passwords: the keys of those that the work holds.
+        sql: expressions by columns, in whose midst the work runs (``flows.spark.sql_job``).
     """
 
     group: str
     title: str
     work: Callable[[], T]
     passwords: Collection[str] = ()
+    sql: Mapping[str, str] = field(default_factory=dict)
 
 
 def password_keys(*clients: Mapping[str, str]) -> list[str]:
@@ -76,6 +78,11 @@ def submit(context: SparkContext, job: SparkJob[T]) -> T:
         title = hide(job.title)
         context.setJobGroup(job.group, title, interruptOnCancel=True)
         context.setLocalProperty(_CALL_SITE, title)
+        if job.sql:
+            # Arrow takes half a second to import, and few flows need it.
+            from flows.spark.sql_job import run_with_sql  # noqa: PLC0415
+
+            return run_with_sql(context, work, job.sql)
         result: T
         # Unlike those of ``collect``, its stage has the name that was just set.
         (result,) = context.runJob(context.parallelize([0], 1), run)

@@ -20,7 +20,7 @@ from mm2.config.keys.definition import Definition, Fields, field_values, parse_a
 from mm2.config.keys.key_table import TABLE, keys_of
 from mm2.config.keys.key_types import Value
 from mm2.config.keys.keys_mm2 import OWN_KEYS
-from mm2.config.transforms.chain_reading import transform_mistakes, transform_properties
+from mm2.config.transforms.chain_reading import names_sql, transform_mistakes, transform_properties
 from mm2.core.flow_names import FlowNames
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigError
@@ -105,8 +105,11 @@ def read_transform_settings(
     parsed: Parsed, clusters: tuple[ClusterAlias, ...]
 ) -> TransformSettings:
     """What a source connector's records become."""
+    fields = parsed.fields_of(TransformSettings)
+    if names_sql(parsed.properties):
+        fields = {name: value for name, value in fields.items() if not name.startswith("sql_")}
     return TransformSettings(
-        **parsed.fields_of(TransformSettings),
+        **fields,
         connect=transform_properties(parsed.properties),
         clusters=clusters,
     )

@@ -124,7 +124,10 @@ class TransformSettings:
         function: import path of the Arrow function, which there is only without a handler.
         function_args: what its ``init`` is called with.
         function_topics: regular expressions of the topics of the source that go through it.
-        connect: keys and values of Connect's transforms, which are applied behind both.
+        sql_where: condition in Spark's SQL, and likewise the columns of the copy; None: as they
+            are. There are such only without a handler and a function.
+        sql_topics: regular expressions of the topics of the source that go through them.
+        connect: keys and values of Connect's transforms, which are applied behind all of these.
         provenance: whether headers say where records were written first.
         origins: aliases of the clusters whose records are copied then; empty: all but the target.
         clusters: aliases that such a header may name.
@@ -138,11 +141,33 @@ class TransformSettings:
     function: str | None = None
     function_args: str = ""
     function_topics: tuple[str, ...] = (".*",)
+    sql_where: str | None = None
+    sql_key: str | None = None
+    sql_value: str | None = None
+    sql_headers: str | None = None
+    sql_timestamp: str | None = None
+    sql_topic: str | None = None
+    sql_partition: str | None = None
+    sql_topics: tuple[str, ...] = (".*",)
     connect: Mapping[str, str] = field(default_factory=dict)
     provenance: bool = False
     origins: tuple[str, ...] = ()
     clusters: tuple[str, ...] = ()
     replication_factor: int = -1
+
+    @property
+    def sql(self) -> Mapping[str, str]:
+        """The expressions by what they say: ``where``, or a column of the copy."""
+        found = {
+            "where": self.sql_where,
+            "key": self.sql_key,
+            "value": self.sql_value,
+            "headers": self.sql_headers,
+            "timestamp": self.sql_timestamp,
+            "topic": self.sql_topic,
+            "partition": self.sql_partition,
+        }
+        return {name: text for name, text in found.items() if text is not None}
 
 
 UNCHANGED: Final = TransformSettings()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
@@ -51,13 +51,14 @@ class ColumnHandle:
     Attributes:
         handle: what one record becomes.
         change: what rows become: the same, each with the offset that it was made of, in ascending
-            order. If that cannot be told for all of them it raises anything.
+            order. If that cannot be told for all of them it raises anything. It may be
+            asynchronous.
         least: so many records at least are worth it; fewer are handled one by one.
         failed: partitions of the target for which it was logged that rows could not be changed.
     """
 
     handle: Handle
-    change: Callable[[pa.RecordBatch], pa.RecordBatch]
+    change: Callable[[pa.RecordBatch], pa.RecordBatch | Awaitable[pa.RecordBatch]]
     least: int = 1
     failed: set[TopicPartition] = field(default_factory=set)
 
@@ -65,14 +66,14 @@ class ColumnHandle:
         """What one record becomes."""
         return self.handle(record)
 
-    def parts(
+    async def parts(
         self,
         batches: Sequence[Batch],
         cover: range,
         target: TopicPartition,
         most: int,
         most_plain: int,
-    ) -> Iterable[tuple[range, Sections | None]]:
+    ) -> AsyncIterator[tuple[range, Sections | None]]:
         """
         What becomes of the records of batches, as ``column_parts.changed_parts`` says.
 
@@ -80,14 +81,12 @@ class ColumnHandle:
         """
         changed_parts = _compiled.get()
         if changed_parts is None or sum(batch.count for batch in batches) < self.least:
-            return [(cover, None)]
-        found = changed_parts(batches, cover, self, target, most=most, most_plain=most_plain)
-        return self._logged(found, target)
-
-    def _logged(
-        self, found: Iterable[ColumnPart], target: TopicPartition
-    ) -> Iterator[tuple[range, Sections | None]]:
-        for part in found:
+            yield cover, None
+            return
+        parts: AsyncIterator[ColumnPart] = changed_parts(
+            batches, cover, self, target, most=most, most_plain=most_plain
+        )
+        async for part in parts:
             if part.problem and target not in self.failed:
                 self.failed.add(target)
                 log.warning("source.columns_failed", remote=str(target), reason=part.problem)

@@ -6,7 +6,7 @@ Importing this has code compiled: see ``mm2.kafka.wire.record_columns``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -28,7 +28,7 @@ _LEAST_ROWS: Final = 32
 """Fewer rows are not halved: they are tried record by record, which is faster then."""
 
 
-def changed_parts(
+async def changed_parts(
     batches: Sequence[Batch],
     cover: range,
     transform: ColumnHandle,
@@ -36,7 +36,7 @@ def changed_parts(
     *,
     most: int,
     most_plain: int,
-) -> Iterator[ColumnPart]:
+) -> AsyncIterator[ColumnPart]:
     """
     What becomes of the records of batches, from offsets in ``cover``: parts of it, in order.
 
@@ -56,10 +56,13 @@ def changed_parts(
             yield ColumnPart(cover, None, str(error))
             return
         for first in _alone(batches, cover):
-            yield from changed_parts(*first, transform, target, most=most, most_plain=most_plain)
+            parts = changed_parts(*first, transform, target, most=most, most_plain=most_plain)
+            async for each in parts:
+                yield each
         return
     for piece, part in _pieces(rows, cover):
-        yield from _changed(piece, part, transform, target, most)
+        async for each in _changed(piece, part, transform, target, most):
+            yield each
 
 
 def _check_offsets(rows: pa.RecordBatch, cover: range) -> None:
@@ -93,13 +96,16 @@ def _alone(batches: Sequence[Batch], cover: range) -> Iterator[tuple[Sequence[Ba
         start = stop
 
 
-def _changed(
+async def _changed(
     rows: pa.RecordBatch, cover: range, transform: ColumnHandle, target: TopicPartition, most: int
-) -> Iterator[ColumnPart]:
+) -> AsyncIterator[ColumnPart]:
     try:
+        made = transform.change(rows)
+        if isinstance(made, Awaitable):
+            made = await made
         sections = {
-            where: encode(made, most=most, most_rows=MOST_RECORDS)
-            for where, made in _by_target(transform.change(rows), target)
+            where: encode(part, most=most, most_rows=MOST_RECORDS)
+            for where, part in _by_target(made, target)
         }
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's code
         if len(rows) < _LEAST_ROWS:
@@ -108,8 +114,9 @@ def _changed(
         middle = len(rows) // 2
         at = rows.column("offset")[middle].as_py()
         first, second = range(cover.start, at), range(at, cover.stop)
-        yield from _changed(rows.slice(0, middle), first, transform, target, most)
-        yield from _changed(rows.slice(middle), second, transform, target, most)
+        for half, part in ((rows.slice(0, middle), first), (rows.slice(middle), second)):
+            async for each in _changed(half, part, transform, target, most):
+                yield each
         return
     yield ColumnPart(cover, sections)
 

@@ -6,7 +6,10 @@ Importing this takes half a second.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from typing import Final
+
+import pyarrow as pa
 
 from flows.source.transform.column_handle import ColumnHandle
 from flows.source.transform.connect_transforms import handled_before, through_chain
@@ -51,4 +54,9 @@ def followed_by(chain: TransformChain, first: Handle) -> Handle:
     handle, columns = handled_before(chain, first), on_columns(chain.steps)
     if columns is None or not isinstance(first, ColumnHandle):
         return handle
-    return ColumnHandle(handle, lambda batch: columns.apply(first.change(batch)))
+
+    async def change(batch: pa.RecordBatch) -> pa.RecordBatch:
+        made = first.change(batch)
+        return columns.apply(await made if isinstance(made, Awaitable) else made)
+
+    return ColumnHandle(handle, change)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -147,24 +147,26 @@ class RecordStage:
                     chunk.partition, collected, max(batches[0].base_offset, collected.start)
                 )
             collected.how = how
-            for cover, made in self._parts(chunk, batches):
+            async for cover, made in self._parts(chunk, batches):
                 if made is None or not await self._send(chunk, collected, cover, made):
                     await self._by_record(chunk, batches, cover, collected)
                 if not self._is_current(chunk):
                     return
         self._changed.send(chunk.partition, collected, chunk.end)
 
-    def _parts(
+    async def _parts(
         self, chunk: FetchedChunk, batches: Sequence[Batch]
-    ) -> Iterable[tuple[range, Sections | None]]:
+    ) -> AsyncIterator[tuple[range, Sections | None]]:
         """What is changed as columns; nothing of it while copies of an earlier task are passed."""
         partition = chunk.partition
         cover = range(max(chunk.position, batches[0].base_offset), batches[-1].last_offset + 1)
         transform = partition.transform
         if not isinstance(transform, ColumnHandle) or partition.fetch.overlap is not None:
-            return [(cover, None)]
+            yield cover, None
+            return
         limits = self._changed.limit(partition), self._policy.most_plain
-        return transform.parts(batches, cover, partition.sender.target, *limits)
+        async for part in transform.parts(batches, cover, partition.sender.target, *limits):
+            yield part
 
     async def _send(
         self, chunk: FetchedChunk, collected: CollectedRecords, cover: range, made: Sections

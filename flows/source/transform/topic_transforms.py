@@ -39,6 +39,11 @@ class TopicTransforms:
 
             self._topics = NamePatterns(settings.function_topics, "arrow.function.topics")
             self._handle = user_function(settings.function, settings.function_args)
+        elif settings.sql:
+            from flows.source.transform.sql_columns import sql_transform  # noqa: PLC0415
+
+            self._topics = NamePatterns(settings.sql_topics, "transforms.sql.topics")
+            self._handle = sql_transform()
 
     def of(self, source: TopicName, target: TopicName) -> Handle | None:
         """The transform of a topic of the source; None copies its records as bytes."""

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from mm2.config.keys.key_types import Value
-from mm2.config.keys.keys_mm2 import ARROW_FUNCTION, HANDLER
+from mm2.config.keys.keys_mm2 import ARROW_FUNCTION, HANDLER, SQL
+from mm2.config.transforms.chain_reading import names_sql
 from mm2.core.java_regex import JavaPattern
 from mm2.errors import ConfigError
 
@@ -65,7 +66,24 @@ def impossible_values(
             " of them: remove the other"
         )
         yield ConfigError(message, key=ARROW_FUNCTION, value=str(function))
+    yield from _sql_beside_code(values, properties)
     yield from _wrong_patterns(values, properties)
+
+
+def _sql_beside_code(
+    values: Mapping[str, Value], properties: Mapping[str, str]
+) -> Iterator[ConfigError]:
+    """Expressions of SQL, where the user's code changes the records of the flow."""
+    code = next((key for key in (HANDLER, ARROW_FUNCTION) if values.get(key)), None)
+    sql = sorted(key for key in values if key.startswith(SQL) and key != f"{SQL}topics")
+    if code is None or names_sql(properties):
+        return
+    for key in (each for each in sql if values[each]):
+        message = (
+            f"{key} = {values[key]}: there is {code} = {values[code]}, and a flow has one of them:"
+            " remove the other"
+        )
+        yield ConfigError(message, key=key, value=str(values[key]))
 
 
 def switched_off(values: Mapping[str, Value]) -> Iterator[ConfigError]:

@@ -83,6 +83,9 @@ ALIASES: Final = (
 )
 HANDLER: Final = "message.handler"
 ARROW_FUNCTION: Final = "arrow.function"
+SQL: Final = "transforms.sql."
+"""Begins the keys of SQL expressions; behind it is the column, or ``where``."""
+
 DEAD_LETTER_TOPIC: Final = "errors.deadletterqueue.topic.name"
 RENAME_TOPICS: Final = "rename.topics"
 READAHEAD: Final = "readahead.queue.capacity"
@@ -243,6 +246,35 @@ OWN_KEYS: Final = (
     _source("arrow.function.topics", Type.LIST, ".*",
         "Regular expressions of the source's topics whose records go through arrow.function;"
         " all others are copied as bytes.", check=items(), field="function_topics",
+        effects=BUNDLES),
+    _source("transforms.sql.where", Type.STRING, "",
+        "Condition in Spark's SQL on the columns of a record: key, value, headers, timestamp,"
+        " topic, partition and offset. Records for which it is not true are left out.",
+        field="sql_where", convert=_stripped, effects=BUNDLES),
+    _source("transforms.sql.key", Type.STRING, "",
+        "Expression in Spark's SQL for the key of the copy, a STRING or BINARY; empty: the"
+        " record's. key and value are BINARY: CAST(value AS STRING) makes a text of one.",
+        field="sql_key", convert=_stripped, effects=BUNDLES),
+    _source("transforms.sql.value", Type.STRING, "",
+        "Expression for the value of the copy, a STRING or BINARY; empty: the record's.",
+        field="sql_value", convert=_stripped, effects=BUNDLES),
+    _source("transforms.sql.headers", Type.STRING, "",
+        "Expression for the headers of the copy, ARRAY<STRUCT<key: STRING, value: BINARY>>;"
+        " empty: the record's.", field="sql_headers", convert=_stripped, effects=BUNDLES),
+    _source("transforms.sql.timestamp", Type.STRING, "",
+        "Expression for the timestamp of the copy, a TIMESTAMP; NULL is none; empty: the"
+        " record's.", field="sql_timestamp", convert=_stripped, effects=BUNDLES),
+    _source("transforms.sql.topic", Type.STRING, "",
+        "Expression for the topic on the target that the copy goes to, a STRING; empty: the remote"
+        " topic. Refused where the flow mirrors exactly once.", field="sql_topic",
+        convert=_stripped, effects=BUNDLES),
+    _source("transforms.sql.partition", Type.STRING, "",
+        "Expression for the partition that the copy goes to, an INT; empty: the record's. Refused"
+        " where the flow mirrors exactly once.", field="sql_partition", convert=_stripped,
+        effects=BUNDLES),
+    _source("transforms.sql.topics", Type.LIST, ".*",
+        "Regular expressions of the source's topics whose records go through the expressions of"
+        " transforms.sql; all others are copied as bytes.", check=items(), field="sql_topics",
         effects=BUNDLES),
     _source("provenance.headers.enabled", Type.BOOLEAN, "false",
         "Whether records get headers that say where they were written first (mm2.source.cluster,"

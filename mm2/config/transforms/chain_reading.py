@@ -9,6 +9,7 @@ from typing import Final, TypeVar
 from mm2.config.keys.definition import Definition, Key, parse_all
 from mm2.config.keys.key_table import nearest
 from mm2.config.keys.key_types import Type, lenient_boolean, split_list
+from mm2.config.keys.keys_mm2 import SQL
 from mm2.config.transforms.transform_kinds import (
     PREDICATE_KINDS,
     PREDICATES_PACKAGE,
@@ -73,6 +74,14 @@ def routing_mistakes(properties: Mapping[str, str], mode_key: str) -> Iterator[C
                 " of their copies only. Remove the router, or mirror at least once"
             )
             yield ConfigError(message, key=key, value=value)
+    for column in () if names_sql(properties) else ("topic", "partition"):
+        key = f"{SQL}{column}"
+        if value := properties.get(key, "").strip():
+            message = (
+                f"{key} = {value}: exactly once, which {mode_key} asks for, records go to the"
+                " partition of their copies only. Remove the key, or mirror at least once"
+            )
+            yield ConfigError(message, key=key, value=value)
 
 
 def chain_of_bytes(properties: Mapping[str, str]) -> TransformChain | None:
@@ -91,6 +100,11 @@ def transform_properties(properties: Mapping[str, str]) -> dict[str, str]:
         for key, value in properties.items()
         if key in _KEYS or is_of_transforms(key, properties)
     }
+
+
+def names_sql(properties: Mapping[str, str]) -> bool:
+    """Whether one of Connect's transforms has the name that begins the keys of Spark's SQL."""
+    return "sql" in split_list(properties.get("transforms", ""))
 
 
 def is_of_transforms(name: str, properties: Mapping[str, str]) -> bool:

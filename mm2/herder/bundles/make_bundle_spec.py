@@ -53,6 +53,7 @@ def bundle_spec(config: FlowConfig, index: int, epoch: int, syncs_topic: str) ->
                 *syncs.properties.values(),
                 source.transforms.handler_args,
                 source.transforms.function_args,
+                *source.transforms.sql.values(),
                 *source.transforms.connect.values(),
             ]
         ),

@@ -108,6 +108,28 @@ def test_a_flow_has_a_message_handler_or_an_arrow_function() -> None:
     assert "there is A->B.message.handler = a:b" in str(finding.problem)
 
 
+def test_a_flow_has_code_or_sql() -> None:
+    finding = _only("A->B.message.handler = a:b\nA->B.transforms.sql.where = key IS NULL\n")
+    assert finding.severity is Severity.ERROR
+    assert (finding.problem.line, finding.problem.key) == (6, "A->B.transforms.sql.where")
+    assert "there is A->B.message.handler = a:b" in str(finding.problem)
+
+
+@pytest.mark.parametrize("column", ["topic", "partition"])
+def test_sql_sends_records_nowhere_else_exactly_once(column: str) -> None:
+    key = f"A->B.transforms.sql.{column}"
+    finding = _only(f"B.exactly.once.source.support = enabled\n{key} = 1\n")
+    assert finding.severity is Severity.ERROR
+    assert (finding.problem.line, finding.problem.key) == (6, key)
+    assert "mirror at least once" in str(finding.problem)
+
+
+def test_keys_of_sql_may_be_those_of_a_transform_of_that_name() -> None:
+    mine = "A->B.transforms.sql.headers = x\nA->B.message.handler = a:b\n"
+    kind = "A->B.transforms.sql.type = DropHeaders\n"
+    assert _found(f"A->B.transforms = sql\n{kind}{mine}") == []
+
+
 def test_switching_checkpoints_off_is_worth_a_note() -> None:
     """C107, C112."""
     finding = _only("emit.checkpoints.enabled = false")

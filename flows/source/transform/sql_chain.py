@@ -1,0 +1,158 @@
+"""
+Records through Spark's SQL, in the middle of the Spark task that copies them.
+
+Such a task is a chain of three: a Python worker that copies, expressions that Spark evaluates, and
+a second Python worker. A row that the first one sends arrives at the second, which hands it back
+over a socket of this machine. One row has all records of a request, so that it is known what
+becomes of each of them, and nothing depends on how Spark divides rows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import pickle
+import queue
+import shutil
+import socket
+import struct
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future
+from contextlib import suppress
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+
+_HEAD: Final = struct.Struct(">QQ")
+"""Before each answer: which request it is for, and how long it is."""
+
+_TICK_S: Final = 1.0
+"""So often a row is sent that says nothing: a worker whose Spark task is gone then ends."""
+
+_PADDING: Final = 2
+"""Rows that push another out of the buffers in which it would wait."""
+
+CHAIN: ContextVar[SqlChain | None] = ContextVar("CHAIN", default=None)
+"""The chain that the work runs in."""
+
+
+class SqlChain:
+    """
+    The first worker's end.
+
+    Args:
+        record: what expressions see of a record.
+    """
+
+    def __init__(self, record: pa.StructType) -> None:
+        self.record = record
+        self._rows: queue.SimpleQueue[pa.RecordBatch | None] = queue.SimpleQueue()
+        self._waiting: dict[int, Future[pa.StructArray]] = {}
+        self._numbers = itertools.count()
+        # Of this user alone: who can connect says what becomes of records.
+        self._folder = Path(tempfile.mkdtemp(prefix="mm2-sql-"))
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(str(self._folder / "socket"))
+        self._listener.listen()
+
+    async def evaluate(self, records: pa.StructArray) -> pa.StructArray:
+        """What Spark makes of records: a struct for each."""
+        number, answer = next(self._numbers), Future[Any]()
+        answer.set_running_or_notify_cancel()  # who does not wait any longer is answered, too
+        self._waiting[number] = answer
+        self._rows.put(self._row(number, records=records))
+        return await asyncio.wrap_future(answer)
+
+    def run(self, work: Callable[[], Any]) -> Iterator[pa.RecordBatch]:
+        """The rows for Spark, while a thread does the work; the last one has its result."""
+        done: Future[Any] = Future()
+        for target in (self._receive, lambda: self._work(work, done)):
+            threading.Thread(target=target, daemon=True).start()
+        try:
+            yield from self._sent()
+            yield self._row(result=pickle.dumps(done.result()))
+        finally:
+            self._listener.close()
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _work(self, work: Callable[[], Any], done: Future[Any]) -> None:
+        CHAIN.set(self)
+        try:
+            done.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - raised again where Spark sees it
+            done.set_exception(error)
+        self._rows.put(None)
+
+    def _sent(self) -> Iterator[pa.RecordBatch]:
+        padding = self._row()
+        while True:
+            try:
+                row = self._rows.get(timeout=_TICK_S)
+            except queue.Empty:
+                yield padding
+                continue
+            if row is None:
+                return
+            yield row
+            if self._rows.empty():
+                yield from [padding] * _PADDING
+
+    def _row(
+        self,
+        number: int | None = None,
+        *,
+        records: pa.StructArray | None = None,
+        result: bytes | None = None,
+    ) -> pa.RecordBatch:
+        if records is None:
+            records = pa.array([], self.record)
+        path = None if number is None else str(self._folder / "socket")
+        return pa.record_batch(
+            {
+                "number": pa.array([number], pa.int64()),
+                "path": pa.array([path], pa.string()),
+                "result": pa.array([result], pa.binary()),
+                "records": pa.ListArray.from_arrays([0, len(records)], records),
+            }
+        )
+
+    def _receive(self) -> None:
+        """Gives answers to those that wait, until the other worker ends."""
+        with suppress(OSError):  # it never came
+            connection, _ = self._listener.accept()
+            with connection, connection.makefile("rb") as stream:
+                while head := stream.read(_HEAD.size):
+                    number, size = _HEAD.unpack(head)
+                    with pa.ipc.open_stream(stream.read(size)) as reader:
+                        answer = reader.read_next_batch().column(0)
+                    self._waiting.pop(number).set_result(answer)
+
+
+def answered(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The second worker: hands each answer back, and passes the result on."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+        is_connected = False
+        for batch in rows:
+            number, path, result, made = (batch.column(at) for at in range(4))
+            for row in range(len(batch)):
+                if result[row].is_valid:
+                    yield pa.record_batch({"result": result.slice(row, 1)})
+                if not number[row].is_valid:
+                    continue
+                if not is_connected:
+                    connection.connect(path[row].as_py())
+                    is_connected = True
+                answer = _encoded(made.slice(row, 1).flatten())
+                connection.sendall(_HEAD.pack(number[row].as_py(), answer.size))
+                connection.sendall(answer)
+
+
+def _encoded(column: pa.Array) -> pa.Buffer:
+    batch, data = pa.record_batch({"made": column}), pa.BufferOutputStream()
+    with pa.ipc.new_stream(data, batch.schema) as writer:
+        writer.write_batch(batch)
+    return data.getvalue()

@@ -1,0 +1,86 @@
+"""
+Records as columns of Spark's SQL, and back.
+
+Importing this takes half a second: it needs Arrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flows.source.transform.column_handle import ColumnHandle
+from flows.source.transform.message_handler import Handled
+from flows.source.transform.sql_chain import CHAIN
+from mm2.core.handled_records import SourceRecord
+from mm2.core.transforms.column_schema import SCHEMA, as_records, one_row, rows_of
+from mm2.errors import TransformError
+
+_TIME: Final = pa.timestamp("us", tz="UTC")
+"""Spark knows no other."""
+
+_NO_TIME: Final = pa.scalar(-1, pa.int64()).cast(SCHEMA.field("timestamp").type)
+MADE: Final = "made"
+"""The field that has the columns of a copy; null where the record is left out."""
+
+
+def sql_transform() -> ColumnHandle:
+    """What the expressions of the Spark task make of records, in which this runs."""
+    chain = CHAIN.get()
+    if chain is None:
+        raise TransformError("expressions of SQL need a task of Spark's")
+
+    async def change(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return changed(batch, await chain.evaluate(as_sql(batch, chain.record)))
+
+    async def handle(record: SourceRecord) -> Handled:
+        return rows_of(await change(one_row(record)))
+
+    return ColumnHandle(handle, change)
+
+
+def record_type(columns: Iterable[str]) -> pa.StructType:
+    """A record of these columns, with the types that Spark has for them."""
+    types = {name: SCHEMA.field(name).type for name in columns}
+    return pa.struct({**types, **({"timestamp": _TIME} if "timestamp" in types else {})})
+
+
+def as_sql(batch: pa.RecordBatch, record: pa.StructType) -> pa.StructArray:
+    """The columns of records that expressions see."""
+    columns = [_asked(batch.column(field.name)) for field in record]
+    return pa.StructArray.from_arrays(columns, fields=list(record))
+
+
+def changed(batch: pa.RecordBatch, answers: pa.StructArray) -> pa.RecordBatch:
+    """
+    What becomes of records, by what Spark says of each.
+
+    Raises:
+        TransformError: Spark cannot tell for one of them.
+        WrongColumns: a column has what no record can have.
+    """
+    if answers.null_count:
+        raise TransformError(f"Spark's SQL fails for {answers.null_count} of {len(batch)} records")
+    made = answers.field(MADE)
+    kept = made.filter(made.is_valid())
+    rows = batch.filter(made.is_valid())
+    for field, column in zip(made.type, kept.flatten(), strict=True):
+        at = SCHEMA.get_field_index(field.name)
+        if at >= 0:
+            rows = rows.set_column(at, field.name, _given(field.name, column))
+    return as_records(rows)
+
+
+def _asked(column: pa.Array) -> pa.Array:
+    if not pa.types.is_timestamp(column.type):
+        return column
+    return pc.if_else(pc.equal(column, _NO_TIME), None, column).cast(_TIME)
+
+
+def _given(name: str, column: pa.Array) -> pa.Array:
+    if name != "timestamp":
+        return column
+    return pc.fill_null(column.cast(_NO_TIME.type, safe=False), _NO_TIME)

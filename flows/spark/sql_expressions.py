@@ -1,0 +1,197 @@
+"""
+The user's expressions of SQL: what Spark's parser and analyser say of them.
+
+An expression is written of one record's columns, and evaluated for all records of a row: Spark has
+``transform`` for that, in whose lambda function each name of a column becomes a field of the
+lambda's variable. The tree of the expression is changed, not its text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from py4j.protocol import Py4JJavaError
+from pyspark.sql import SparkSession
+
+from mm2.config.keys.keys_mm2 import SQL
+from mm2.config.text.expressions import hide
+from mm2.errors import ConfigError
+
+COLUMNS: Final = {
+    "key": "BINARY",
+    "value": "BINARY",
+    "headers": "ARRAY<STRUCT<key: STRING, value: BINARY>>",
+    "timestamp": "TIMESTAMP",
+    "topic": "STRING",
+    "partition": "INT",
+    "offset": "BIGINT",
+}
+"""What expressions may name, with its type."""
+
+_BYTES: Final = ("string", "binary", "void")
+_RESULTS: Final = {
+    "where": ("boolean",),
+    "key": _BYTES,
+    "value": _BYTES,
+    "headers": ("array<struct<key:string,value:binary>>",),
+    "timestamp": ("timestamp",),
+    "topic": ("string",),
+    "partition": ("int",),
+}
+_WRITTEN: Final = {"void": "NULL"}
+_RECORD: Final = "mm2_record"
+_NAMES: Final = ("UnresolvedAttribute", "UnresolvedNamedLambdaVariable")
+_LAMBDA: Final = "LambdaFunction"
+_STARS: Final = ("UnresolvedStar", "UnresolvedStarExceptOrReplace", "UnresolvedStarWithColumns")
+_PLACE: Final = re.compile(r"\(line (\d+), pos (\d+)\)|line (\d+) pos (\d+)")
+
+
+class SqlExpressions:
+    """
+    The expressions of a flow in a session of Spark's; calls block.
+
+    Args:
+        texts: by the column of the copy, or ``where``.
+    """
+
+    def __init__(self, session: SparkSession, texts: Mapping[str, str]) -> None:
+        self._session = session
+        self._texts = texts
+        jvm: Any = session.sparkContext._jvm  # noqa: SLF001 - PySpark has no parser of its own
+        self._jvm = jvm
+        self._catalyst = jvm.org.apache.spark.sql.catalyst
+
+    def check(self) -> None:
+        """
+        Has Spark analyse each.
+
+        Raises:
+            ConfigError: one is wrong, is of another type than its column, or does not always make
+                the same of the same record.
+        """
+        columns = (f"CAST(NULL AS {kind}) AS `{name}`" for name, kind in COLUMNS.items())
+        record = self._session.range(0).selectExpr(*columns)
+        for name, text in self._texts.items():
+            try:
+                found = record.selectExpr(f"{text}\n")
+            except Py4JJavaError as error:
+                raise _mistake(name, text, _said(error)) from None
+            if reason := self._refused(name, record, found):
+                raise _mistake(name, text, reason)
+
+    def _refused(self, name: str, record: Any, found: Any) -> str:
+        plan = found._jdf.queryExecution().analyzed()  # noqa: SLF001 - as above
+        before = record._jdf.queryExecution().analyzed()  # noqa: SLF001
+        expressions = plan.expressions()
+        if expressions.size() != 1 or any(
+            _kind(each) in _STARS for each in self._tree(self._parsed(self._texts[name]))
+        ):
+            return "one expression is needed: name the columns"
+        if _kind(plan) != "Project" or not plan.child().sameResult(before):
+            return "it depends on other records: an aggregate, a window or a generator"
+        expression = expressions.apply(0)
+        patterns = self._catalyst.trees.TreePattern
+        if expression.containsPattern(patterns.PLAN_EXPRESSION()):
+            return "a subquery reads what is no record"
+        if not expression.deterministic() or expression.containsPattern(patterns.CURRENT_LIKE()):
+            return "it is not always the same for the same record: use the record's columns"
+        kind, wanted = expression.dataType().catalogString(), _RESULTS[name]
+        if kind not in wanted:
+            options = " or ".join(_WRITTEN.get(each, each.upper()) for each in wanted)
+            return f"it is {kind.upper()}, and must be {options}: write CAST(... AS ...)"
+        return ""
+
+    def columns(self) -> list[str]:
+        """The columns of a record that the expressions name, and the offset, in a fixed order."""
+        named = {
+            _parts(each)[0].lower()
+            for text in self._texts.values()
+            for each in self._tree(self._parsed(text))
+            if _kind(each) in _NAMES
+        }
+        return [name for name in COLUMNS if name in named or name == "offset"]
+
+    def made(self, records: str, name: str) -> Any:
+        """
+        A column of Spark's: for each struct of the array ``records`` what becomes of the record.
+
+        It is null if that cannot be told, and has a null in its field ``made`` if the record is to
+        be left out.
+        """
+        copy = ", ".join(
+            f"'{column}', {self._copied(column)}" for column in self._texts if column != "where"
+        )
+        # A struct needs a field.
+        copy = f"named_struct({copy or repr('any') + ', 1'})"
+        where = f"({self._texts.get('where', 'true')}\n)"
+        text = f"transform({records}, {_RECORD} -> named_struct('made', if({where}, {copy}, NULL)))"
+        expression = self._of_records(self._parsed(text), frozenset())
+        column: Any = self._jvm.org.apache.spark.sql.classic.ExpressionUtils.column(expression)
+        return getattr(column, "as")(name)
+
+    def _copied(self, column: str) -> str:
+        text = f"({self._texts[column]}\n)"
+        return f"CAST({text} AS BINARY)" if column in {"key", "value"} else text
+
+    def _parsed(self, text: str) -> Any:
+        java: Any = self._session._jsparkSession  # noqa: SLF001 - PySpark has no parser of its own
+        return java.sessionState().sqlParser().parseExpression(text)
+
+    def _tree(self, expression: Any) -> Iterator[Any]:
+        yield expression
+        for child in _children(expression):
+            yield from self._tree(child)
+
+    def _of_records(self, expression: Any, bound: frozenset[str]) -> Any:
+        """The same with fields of a record for columns; ``bound`` are variables of lambdas."""
+        kind = _kind(expression)
+        if kind in _NAMES:
+            parts = _parts(expression)
+            if not bound or parts[0].lower() in bound or parts[0].lower() not in COLUMNS:
+                return expression
+            variable = self._catalyst.expressions.UnresolvedNamedLambdaVariable
+            return variable(self._sequence([_RECORD, *parts]))
+        children = _children(expression)
+        if kind == _LAMBDA:
+            body = self._of_records(
+                children[0], bound | {_parts(each)[0].lower() for each in children[1:]}
+            )
+            children[0] = body if bound else self._catalyst.expressions.TryEval(body)
+        else:
+            children = [self._of_records(child, bound) for child in children]
+        return expression.withNewChildren(self._sequence(children)) if children else expression
+
+    def _sequence(self, items: list[Any]) -> Any:
+        return self._jvm.PythonUtils.toSeq(items)
+
+
+def _kind(node: Any) -> str:
+    return str(node.getClass().getSimpleName())
+
+
+def _children(node: Any) -> list[Any]:
+    found = node.children()
+    return [found.apply(at) for at in range(found.size())]
+
+
+def _parts(name: Any) -> list[str]:
+    found = name.nameParts()
+    return [str(found.apply(at)) for at in range(found.size())]
+
+
+def _said(error: Py4JJavaError) -> str:
+    """The first line of what Spark says that says something, with the place that it names."""
+    java = error.java_exception
+    lines = [line.strip() for line in str(java.getMessage()).splitlines()]
+    first = next(filter(None, lines), str(java.getClass().getSimpleName()))
+    if (place := _PLACE.search("\n".join(lines))) and place[0] not in first:
+        return f"{first} ({place[0]})"
+    return first
+
+
+def _mistake(name: str, text: str, reason: str) -> ConfigError:
+    key = f"{SQL}{name}"
+    message = hide(f"{key} = {text}: {reason}. Correct the expression, or remove the key")
+    return ConfigError(message, key=key, value=hide(text))

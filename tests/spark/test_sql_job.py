@@ -1,0 +1,137 @@
+"""Expressions of SQL in the middle of a task of Spark's: what they make of records."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any, Final
+
+import pytest
+
+from flows.spark.jobs import SparkJobs
+from flows.spark.spark_job import JobFailed, SparkJob
+from mm2.core.handled_records import SourceRecord
+from mm2.errors import ConfigError
+from tests.support.sql_work import TIME, all_ways, records
+
+pytestmark = pytest.mark.spark
+
+@asynccontextmanager
+async def _spark() -> AsyncIterator[SparkJobs]:
+    engine = SparkJobs({"spark.master": "local[4]"}, warm_after_s=60.0)
+    try:
+        yield engine
+    finally:
+        await engine.stop()
+
+
+async def _made(engine: SparkJobs, sql: Mapping[str, str], count: int = 6) -> Any:
+    return await engine.run_job(SparkJob("g", "g", all_ways(count), sql=sql))
+
+
+async def test_expressions_make_the_same_of_records_however_they_come() -> None:
+    text = "CAST(value AS STRING)"
+    sql = {
+        "where": f"get_json_object({text}, '$.type') = 'b' -- of type b",
+        "key": "concat(CAST(key AS STRING), '!')",
+        "value": f"get_json_object({text}, '$.n')",
+        "headers": "filter(headers, h -> h.key != 'x' AND topic = 'A.t')",
+        "timestamp": "timestamp + INTERVAL 1 SECOND",
+        "topic": "concat(topic, '.b')",
+        "partition": "partition + 1",
+    }
+    async with _spark() as engine:
+        (whole, first, second), alone = await _made(engine, sql)
+    assert whole == [
+        SourceRecord(
+            topic="A.t.b",
+            partition=4,
+            offset=100 + number,
+            timestamp=TIME + number + 1000,
+            key=b"k%d!" % number,
+            value=b"%d" % number,
+            headers=(("h", b"%d" % number),),
+        )
+        for number in (1, 3, 5)
+    ]
+    assert [*first, *second] == whole
+    assert [record for each in alone for record in each] == whole
+
+
+async def test_null_is_what_a_record_has_not_and_false_for_a_condition() -> None:
+    async with _spark() as engine:
+        sql = {"where": "key > 'k'", "value": "NULL"}
+        (whole, *_), _ = await _made(engine, sql, 4)
+        only_where = {"where": "VALUE LIKE '%a%'"}
+        (kept, *_), _ = await _made(engine, only_where, 4)
+        (unseen, *_), _ = await _made(engine, {"timestamp": "timestamp"}, 4)
+    assert [(each.offset, each.value) for each in whole] == [(100, None), (101, None), (103, None)]
+    assert kept == [record for record in records(4) if b"a" in (record.value or b"")]
+    assert unseen == records(4)
+
+
+async def test_a_record_that_spark_fails_for_is_told_apart_from_others() -> None:
+    sql = {"value": "CAST(10 DIV (CAST(substring(CAST(key AS STRING), 2) AS INT) - 1) AS STRING)"}
+    async with _spark() as engine:
+        (whole, *_), alone = await _made(engine, sql, 4)
+        async with asyncio.timeout(60):
+            (again, *_), _ = await _made(engine, {"value": "key"}, 4)
+    assert "fails for 1 of 4 records" in str(whole)
+    assert ["fails" in str(each) for each in alone] == [False, True, False, False]
+    assert [each[0].value for each in (alone[0], alone[2], alone[3])] == [b"-10", None, b"5"]
+    assert [each.value for each in again] == [b"k0", b"k1", None, b"k3"]
+
+
+_REFUSED: Final = (
+    ({"where": "value LIK 'a'"}, "Syntax error"),
+    ({"where": "value LIK 'a'"}, "line 1, pos 10"),
+    ({"where": "true /* "}, "transforms.sql.where = true /* : "),
+    ({"where": "true) OR (false"}, "Syntax error"),
+    ({"value": "valu"}, "valu"),
+    ({"value": "records"}, "records"),
+    ({"value": "offset"}, "it is BIGINT, and must be STRING or BINARY or NULL"),
+    ({"where": "value"}, "it is BINARY, and must be BOOLEAN"),
+    ({"value": "CAST(count(*) AS STRING)"}, "other records"),
+    ({"value": "CAST(row_number() OVER (ORDER BY key) AS STRING)"}, "other records"),
+    ({"value": "explode(array(key))"}, "other records"),
+    ({"where": "EXISTS (SELECT 1)"}, "subquery"),
+    ({"value": "uuid()"}, "not always the same"),
+    ({"where": "timestamp < now()"}, "not always the same"),
+    ({"value": "to_json(struct(*))"}, "name the columns"),
+    ({"value": "key, value"}, "Syntax error"),
+)
+
+
+async def test_expressions_that_cannot_be_are_refused_before_anything_runs() -> None:
+    async with _spark() as engine:
+        for sql, reason in _REFUSED:
+            await _check_refusal(engine, sql, reason)
+
+
+async def _check_refusal(engine: SparkJobs, sql: Mapping[str, str], reason: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        await _made(engine, sql)
+    (name,) = sql
+    assert raised.value.key == f"transforms.sql.{name}"
+    assert raised.value.message.startswith(f"transforms.sql.{name} = {sql[name]}: ")
+    assert reason in raised.value.message
+
+
+async def test_a_task_that_is_killed_fails_its_job_and_the_next_one_is_as_good() -> None:
+    def work() -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def fails() -> None:
+        raise ValueError("of the work")
+
+    sql = {"value": "key"}
+    async with _spark() as engine:
+        for each in (work, fails):
+            with pytest.raises(JobFailed) as raised:
+                await engine.run_job(SparkJob("g", "g", each, sql=sql))
+        assert "ValueError: of the work" in str(raised.value)
+        (whole, *_), _ = await _made(engine, sql, 2)
+    assert [each.value for each in whole] == [b"k0", b"k1"]
