@@ -8,13 +8,16 @@ would cost more than 100 ms each.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from flows.spark.jobs import SparkJobs
-from flows.spark.spark_job import SparkJob, password_keys
+from flows.spark.spark_job import SparkJob, password_keys, sql_problem
+from mm2.config.flow_config import FlowConfig
+from mm2.errors import ConfigError
 from mm2.protocol.bundle_spec import BundleSpec
 
 BundleTask = Callable[[BundleSpec], Mapping[str, int]]
@@ -27,6 +30,20 @@ class SparkEngine(SparkJobs):
     def __init__(self, settings: Mapping[str, str], *, task: BundleTask, **options: Any) -> None:
         super().__init__(settings, **options)
         self._task = task
+
+    async def problem(self, config: FlowConfig) -> ConfigError | None:
+        """
+        What Spark says of the flow's expressions of SQL.
+
+        Raises:
+            FatalError: the JVM does not start.
+        """
+        sql = config.source.transforms.sql
+        if not sql or not config.source.runs:
+            return None
+        context = await self._started()
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._calls, sql_problem, context, sql)
 
     async def run(self, spec: BundleSpec) -> Mapping[str, int]:
         """

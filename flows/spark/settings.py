@@ -31,6 +31,12 @@ _OFF_LOCAL: Final = {
     "spark.network.timeout": "30s",
     "spark.network.timeoutInterval": "5s",
 }
+WITH_SQL: Final = {
+    # Over TCP each answer would wait for a delayed acknowledgement, about 40 ms.
+    "spark.python.unix.domain.socket.enabled": "true",
+}
+"""Our defaults where a flow has expressions of SQL."""
+
 _ON_DEMAND: Final = {
     # A node that has nothing to copy leaves the cores to the others.
     "spark.dynamicAllocation.enabled": "true",

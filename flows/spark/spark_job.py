@@ -13,6 +13,7 @@ from pyspark import SparkContext
 from flows.spark.spark_errors import reason_of
 from mm2.config.text.expressions import hide
 from mm2.config.text.redact import is_secret
+from mm2.errors import ConfigError
 
 T = TypeVar("T")
 
@@ -79,7 +80,7 @@ def submit(context: SparkContext, job: SparkJob[T]) -> T:
         context.setJobGroup(job.group, title, interruptOnCancel=True)
         context.setLocalProperty(_CALL_SITE, title)
         if job.sql:
-            # Arrow takes half a second to import, and few flows need it.
+            # Arrow and Spark's SQL take a second to import, and few flows need them.
             from flows.spark.sql_job import run_with_sql  # noqa: PLC0415
 
             return run_with_sql(context, work, job.sql)
@@ -92,6 +93,19 @@ def submit(context: SparkContext, job: SparkJob[T]) -> T:
         raise JobFailed(f"the JVM is gone: {error}") from None
     else:
         return result
+
+
+def sql_problem(context: SparkContext, expressions: Mapping[str, str]) -> ConfigError | None:
+    """What Spark says of expressions of SQL; None also if it cannot be asked. It blocks."""
+    from flows.spark.sql_job import check_sql  # noqa: PLC0415 - see above
+
+    try:
+        check_sql(context, expressions)
+    except ConfigError as problem:
+        return problem
+    except JVM_GONE:
+        pass
+    return None
 
 
 def cancel(context: SparkContext, group: str) -> None:

@@ -47,9 +47,7 @@ def check_sql(context: SparkContext, expressions: Mapping[str, str]) -> None:
     SqlExpressions(_session(context), expressions).check()
 
 
-def run_with_sql(
-    context: SparkContext, work: Callable[[], T], expressions: Mapping[str, str]
-) -> T:
+def run_with_sql(context: SparkContext, work: Callable[[], T], expressions: Mapping[str, str]) -> T:
     """
     Runs a job to its end; blocks.
 

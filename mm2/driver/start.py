@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from flows.spark.installed import require_java, require_pyspark
 from flows.spark.jvm import Jvm, is_local
-from flows.spark.settings import spark_settings
+from flows.spark.settings import WITH_SQL, spark_settings
 from flows.spark.submitted import is_submitted, over
 from flows.spark.task_forker import Zygote
 from mm2.driver.signals import StopSignals
@@ -42,6 +42,8 @@ def run(path: Path, clusters: Sequence[str] | None = None) -> int:
 
     found = read_flows(path, clusters)
     spark = {key: value for config in found.flows for key, value in config.spark.items()}
+    if any(config.source.transforms.sql for config in found.flows):
+        spark = {**WITH_SQL, **spark}
 
     def main(engine: Engine, signals: StopSignals) -> int:
         from mm2.driver.file_reload import read_again  # noqa: PLC0415

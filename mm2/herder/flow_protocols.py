@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from mm2.config.flow_config import FlowConfig
+from mm2.errors import ConfigError
 from mm2.kafka.flow_clusters import FlowClusters
 from mm2.protocol.bundle_spec import BundleSpec
 from mm2.slot_allocation import Slots
@@ -20,6 +21,9 @@ class BundleRunner(Protocol):
 
     async def start(self) -> None:
         """Starts what they run in, if it does not run (any more)."""
+
+    async def problem(self, config: FlowConfig) -> ConfigError | None:
+        """What is wrong with a flow that only shows where its bundles run."""
 
     async def run(self, spec: BundleSpec) -> Mapping[str, int]:
         """

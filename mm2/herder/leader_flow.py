@@ -205,6 +205,8 @@ class LeaderFlow:
         if problem is None:
             self._classes.take(self._term.config, self._config, found.config)
             problem = await loading_problem(found.config)
+        if problem is None:
+            problem = await self._runner.problem(found.config)
         self._report_classes(problem)
         if problem is not None:
             raise problem

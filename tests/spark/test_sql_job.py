@@ -12,6 +12,7 @@ from typing import Any, Final
 import pytest
 
 from flows.spark.jobs import SparkJobs
+from flows.spark.settings import WITH_SQL
 from flows.spark.spark_job import JobFailed, SparkJob
 from mm2.core.handled_records import SourceRecord
 from mm2.errors import ConfigError
@@ -19,17 +20,21 @@ from tests.support.sql_work import TIME, all_ways, records
 
 pytestmark = pytest.mark.spark
 
+
 @asynccontextmanager
 async def _spark() -> AsyncIterator[SparkJobs]:
-    engine = SparkJobs({"spark.master": "local[4]"}, warm_after_s=60.0)
+    engine = SparkJobs({"spark.master": "local[4]", **WITH_SQL}, warm_after_s=60.0)
     try:
         yield engine
     finally:
         await engine.stop()
 
 
-async def _made(engine: SparkJobs, sql: Mapping[str, str], count: int = 6) -> Any:
-    return await engine.run_job(SparkJob("g", "g", all_ways(count), sql=sql))
+async def _made(
+    engine: SparkJobs, sql: Mapping[str, str], count: int = 6, *, is_prepared: bool = False
+) -> Any:
+    work = all_ways(count, is_prepared=is_prepared)
+    return await engine.run_job(SparkJob("g", "g", work, sql=sql))
 
 
 async def test_expressions_make_the_same_of_records_however_they_come() -> None:
@@ -45,6 +50,7 @@ async def test_expressions_make_the_same_of_records_however_they_come() -> None:
     }
     async with _spark() as engine:
         (whole, first, second), alone = await _made(engine, sql)
+        _, prepared = await _made(engine, sql, is_prepared=True)
     assert whole == [
         SourceRecord(
             topic="A.t.b",
@@ -59,6 +65,7 @@ async def test_expressions_make_the_same_of_records_however_they_come() -> None:
     ]
     assert [*first, *second] == whole
     assert [record for each in alone for record in each] == whole
+    assert prepared == alone
 
 
 async def test_null_is_what_a_record_has_not_and_false_for_a_condition() -> None:
@@ -77,8 +84,10 @@ async def test_a_record_that_spark_fails_for_is_told_apart_from_others() -> None
     sql = {"value": "CAST(10 DIV (CAST(substring(CAST(key AS STRING), 2) AS INT) - 1) AS STRING)"}
     async with _spark() as engine:
         (whole, *_), alone = await _made(engine, sql, 4)
+        _, prepared = await _made(engine, sql, 4, is_prepared=True)
         async with asyncio.timeout(60):
             (again, *_), _ = await _made(engine, {"value": "key"}, 4)
+    assert prepared == alone
     assert "fails for 1 of 4 records" in str(whole)
     assert ["fails" in str(each) for each in alone] == [False, True, False, False]
     assert [each[0].value for each in (alone[0], alone[2], alone[3])] == [b"-10", None, b"5"]

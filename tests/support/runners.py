@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mm2.config.flow_config import FlowConfig
+from mm2.errors import ConfigError
 from mm2.slot_allocation import Slots
 
 
@@ -13,3 +15,8 @@ class EndlessRunner:
 
     async def start(self) -> None:
         """Has nothing to start."""
+
+    async def problem(self, config: FlowConfig) -> ConfigError | None:
+        """Runs anything."""
+        del config
+        return None

@@ -32,7 +32,7 @@ def records(count: int) -> list[SourceRecord]:
     ]
 
 
-def all_ways(count: int) -> Callable[[], Any]:
+def all_ways(count: int, *, is_prepared: bool) -> Callable[[], Any]:
     """Records as one batch, as two at the same time, and one by one; None for one that fails."""
 
     def work() -> Any:
@@ -46,6 +46,9 @@ def all_ways(count: int) -> Callable[[], Any]:
             )
             found = [each if isinstance(each, Exception) else rows_of(each) for each in first]
             alone: list[Any] = []
+            if is_prepared:
+                assert transform.ahead is not None
+                await transform.ahead(made)
             for each in made:
                 try:
                     alone.append(list(await handled(transform, each)))

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import structlog
 
 from flows.source.forward.record_batch import Batch
-from flows.source.transform.message_handler import Handle, Handled
+from flows.source.forward.record_body import DecodedRecord
+from flows.source.transform.message_handler import Handle, Handled, source_record
 from mm2.core.handled_records import SourceRecord
 from mm2.core.model import TopicPartition
+from mm2.errors import Mm2Error
 from mm2.kafka.wire.compiled import Compiled, RecordsSection
 
 if TYPE_CHECKING:
@@ -54,12 +57,14 @@ class ColumnHandle:
             order. If that cannot be told for all of them it raises anything. It may be
             asynchronous.
         least: so many records at least are worth it; fewer are handled one by one.
+        ahead: gets many records that will be handled one by one, and may prepare them.
         failed: partitions of the target for which it was logged that rows could not be changed.
     """
 
     handle: Handle
     change: Callable[[pa.RecordBatch], pa.RecordBatch | Awaitable[pa.RecordBatch]]
     least: int = 1
+    ahead: Callable[[Sequence[SourceRecord]], Awaitable[None]] | None = None
     failed: set[TopicPartition] = field(default_factory=set)
 
     def __call__(self, record: SourceRecord) -> Handled | Awaitable[Handled]:
@@ -91,3 +96,14 @@ class ColumnHandle:
                 self.failed.add(target)
                 log.warning("source.columns_failed", remote=str(target), reason=part.problem)
             yield part.covers, part.sections
+
+
+async def prepare(
+    handle: Handle | None, target: TopicPartition, records: Sequence[DecodedRecord]
+) -> None:
+    """Tells a transform what it will have to handle one by one, if it wants to know."""
+    if not isinstance(handle, ColumnHandle) or handle.ahead is None or not records:
+        return
+    # What it cannot take fails again, for the record that is to blame.
+    with suppress(ValueError, Mm2Error):
+        await handle.ahead([source_record(target, record) for record in records])

@@ -59,4 +59,4 @@ def followed_by(chain: TransformChain, first: Handle) -> Handle:
         made = first.change(batch)
         return columns.apply(await made if isinstance(made, Awaitable) else made)
 
-    return ColumnHandle(handle, change)
+    return ColumnHandle(handle, change, ahead=first.ahead)

@@ -29,7 +29,7 @@ from flows.source.transform.changed_batches import (
     CollectedRecords,
     RecordCopies,
 )
-from flows.source.transform.column_handle import ColumnHandle, Sections
+from flows.source.transform.column_handle import ColumnHandle, Sections, prepare
 from flows.source.transform.fetched_chunk import FetchedChunk, alike, take_chunk
 from flows.source.transform.message_handler import copy_of, handled, source_record
 from flows.source.transform.target_routes import Routes
@@ -134,9 +134,8 @@ class RecordStage:
 
     def _is_current(self, chunk: FetchedChunk) -> bool:
         """Whether the partition is still ours, and has not gone back since."""
-        partition = chunk.partition
-        is_ours = self._partitions.get(partition.source) is partition
-        return is_ours and partition.fetch.resets == chunk.resets
+        is_ours = self._partitions.get(chunk.partition.source) is chunk.partition
+        return is_ours and chunk.partition.fetch.resets == chunk.resets
 
     async def _change(self, chunk: FetchedChunk) -> None:
         """Sends what becomes of a chunk; ends early when it is not current any more."""
@@ -165,8 +164,8 @@ class RecordStage:
             yield cover, None
             return
         limits = self._changed.limit(partition), self._policy.most_plain
-        async for part in transform.parts(batches, cover, partition.sender.target, *limits):
-            yield part
+        async for each in transform.parts(batches, cover, partition.sender.target, *limits):
+            yield each
 
     async def _send(
         self, chunk: FetchedChunk, collected: CollectedRecords, cover: range, made: Sections
@@ -192,9 +191,11 @@ class RecordStage:
         collected: CollectedRecords,
     ) -> None:
         """Collects what becomes of records; ends early when the chunk is not current any more."""
-        turn = time.monotonic() + _TURN_S
+        partition, turn = chunk.partition, time.monotonic() + _TURN_S
         for batch in batches:
-            for record in self._records(chunk, batch, cover, collected):
+            records = self._records(chunk, batch, cover, collected)
+            await prepare(partition.transform, partition.sender.target, records)
+            for record in records:
                 copies = await self._copies(chunk, record, collected)
                 if time.monotonic() > turn:
                     await asyncio.sleep(0)
@@ -202,7 +203,7 @@ class RecordStage:
                 if not self._is_current(chunk):
                     return
                 if copies.own or copies.routed:
-                    self._changed.collect(chunk.partition, collected, record.offset, copies)
+                    self._changed.collect(partition, collected, record.offset, copies)
             if not self._is_current(chunk):
                 return
 
@@ -246,8 +247,7 @@ class RecordStage:
             return NOTHING
         if partition.fetch.overlap is None or not copies.own or not self._is_current(chunk):
             return copies
-        found = await self._found(chunk, copies.own)
-        if found is None or not self._is_current(chunk):
+        if (found := await self._found(chunk, copies.own)) is None or not self._is_current(chunk):
             return copies
         self._changed.collect(partition, collected, record.offset, RecordCopies([], copies.routed))
         self._changed.send(partition, collected, record.offset + 1)

@@ -16,6 +16,7 @@ from mm2.config.checks.suspicious_settings import aliases, suspicious_flows, sus
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.keys.definition import Key, by_line
 from mm2.config.keys.key_types import lenient_boolean
+from mm2.config.keys.keys_mm2 import SQL
 from mm2.config.layers import Setting, in_users_words, with_line
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.rest_settings import rest_of_file
@@ -76,6 +77,7 @@ def _of_maker(maker: MirrorMakerConfig) -> list[Finding]:
             good.append(settings)
             if settings.source.enabled:
                 found += _refusals(flow, Severity.WARNING, "source", settings.source.refusals)
+                found += _unchecked(flow, settings.source.transforms.sql)
             found += _refusals(flow, Severity.NOTE, "checkpoint", settings.checkpoint.refusals)
             found += [
                 Finding(severity=Severity.WARNING, problem=unread, of_flow=True)
@@ -99,6 +101,15 @@ def _refusals(
     """Java runs the flow without that connector (C112): a way to switch checkpoints off."""
     message = f"flow {flow}: the {connector} connector will not run"
     return [_finding(severity, ConfigError(f"{message}: {refusal}")) for refusal in refusals]
+
+
+def _unchecked(flow: SourceAndTarget, sql: Collection[str]) -> list[Finding]:
+    """Expressions are Spark's, whose JVM does not run when a file is looked at."""
+    if not sql:
+        return []
+    names = ", ".join(f"{SQL}{name}" for name in sql)
+    message = f"flow {flow}: {names} unchecked here: Spark checks SQL when the flow starts"
+    return [_finding(Severity.NOTE, ConfigError(message))]
 
 
 def _about_keys(file: PropertiesFile, clusters: Collection[str]) -> list[Finding]:

@@ -252,8 +252,8 @@ OWN_KEYS: Final = (
         " topic, partition and offset. Records for which it is not true are left out.",
         field="sql_where", convert=_stripped, effects=BUNDLES),
     _source("transforms.sql.key", Type.STRING, "",
-        "Expression in Spark's SQL for the key of the copy, a STRING or BINARY; empty: the"
-        " record's. key and value are BINARY: CAST(value AS STRING) makes a text of one.",
+        "Expression in Spark's SQL for the key of the copy, a STRING or BINARY. If empty, it is the"
+        " record's. Both key and value are BINARY; CAST(value AS STRING) makes a text of it.",
         field="sql_key", convert=_stripped, effects=BUNDLES),
     _source("transforms.sql.value", Type.STRING, "",
         "Expression for the value of the copy, a STRING or BINARY; empty: the record's.",

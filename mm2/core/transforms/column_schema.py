@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 import pyarrow as pa
@@ -65,6 +66,23 @@ def one_row(record: SourceRecord) -> pa.RecordBatch:
     columns = [pa.array([each], kind) for each, kind in rest]
     data = [pa.array([each], pa.binary()) for each in (record.key, record.value)]
     return pa.record_batch([*data, pa.array([headers], HEADERS_TYPE), times, *columns], SCHEMA)
+
+
+def columns_of(records: Iterable[SourceRecord]) -> pa.RecordBatch:
+    """
+    Records as columns.
+
+    Raises:
+        ValueError: the name of a header is not UTF-8.
+    """
+    rows = (
+        {
+            **{name: getattr(record, name) for name in SCHEMA.names},
+            "headers": [{"key": name, "value": value} for name, value in record.headers],
+        }
+        for record in records
+    )
+    return pa.RecordBatch.from_pylist(list(rows), schema=SCHEMA)
 
 
 def rows_of(batch: pa.RecordBatch) -> list[SourceRecord]:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from mm2.config.flow_config import FlowConfig
 from mm2.core.connect.status_records import ConnectorKey, TaskKey
 from mm2.core.model import SOURCE_CONNECTOR
-from mm2.errors import root_cause
+from mm2.errors import ConfigError, root_cause
 from mm2.herder.flow_protocols import BundleRunner, SmallFlow
 from mm2.kafka.flow_clusters import FlowClusters
 from mm2.protocol.bundle_spec import BundleSpec
@@ -33,6 +33,10 @@ class ReportingRunner:
     async def start(self) -> None:
         """Starts what they run in, if it does not run (any more)."""
         await self._runner.start()
+
+    async def problem(self, config: FlowConfig) -> ConfigError | None:
+        """What is wrong with a flow that only shows where its bundles run."""
+        return await self._runner.problem(config)
 
     async def run(self, spec: BundleSpec) -> Mapping[str, int]:
         """Runs one bundle to its end and returns its totals; raises what the other runner does."""

@@ -124,6 +124,13 @@ def test_sql_sends_records_nowhere_else_exactly_once(column: str) -> None:
     assert "mirror at least once" in str(finding.problem)
 
 
+def test_expressions_are_said_to_be_unchecked() -> None:
+    sql = "A->B.transforms.sql.where = true\nA->B.transforms.sql.value = key\n"
+    finding = _only(f"{sql}A->B.transforms.sql.topics = t\n")
+    assert finding.severity is Severity.NOTE
+    assert "transforms.sql.where, transforms.sql.value unchecked" in finding.problem.message
+
+
 def test_keys_of_sql_may_be_those_of_a_transform_of_that_name() -> None:
     mine = "A->B.transforms.sql.headers = x\nA->B.message.handler = a:b\n"
     kind = "A->B.transforms.sql.type = DropHeaders\n"

@@ -15,7 +15,7 @@ from mm2.driver.mirror_maker import run_flows
 from mm2.driver.program import EXIT_START
 from mm2.driver.rest_start import server_setup
 from mm2.driver.signals import StopSignals
-from mm2.errors import ConfigErrors
+from mm2.errors import ConfigError, ConfigErrors
 from mm2.protocol.bundle_spec import BundleSpec
 from mm2.slot_allocation import Slots
 
@@ -38,6 +38,9 @@ class _NoEngine:
 
     async def stop(self) -> None:
         raise AssertionError("stopped")
+
+    async def problem(self, config: FlowConfig) -> ConfigError | None:
+        raise AssertionError(config)
 
     async def run(self, spec: BundleSpec) -> dict[str, int]:
         raise AssertionError(spec)

@@ -10,7 +10,7 @@ import pytest
 from mm2.config.flow_config import FlowConfig
 from mm2.core.connect.status_records import ConnectorKey, TaskKey
 from mm2.core.model import HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR
-from mm2.errors import Unavailable
+from mm2.errors import ConfigError, Unavailable
 from mm2.herder.status.failure_reporting import ReportingRunner, reporting_flow
 from mm2.herder.status.status_topic import worker_id_of
 from mm2.kafka.admin import Admin
@@ -40,6 +40,9 @@ class _Runner:
     async def start(self) -> None:
         self.started.append(True)
 
+    async def problem(self, config: FlowConfig) -> ConfigError | None:
+        return ConfigError("wrong", key=str(config.flow), value="")
+
     async def run(self, spec: BundleSpec) -> Mapping[str, int]:
         if self.failure is not None:
             raise self.failure
@@ -55,6 +58,13 @@ async def test_a_bundle_that_runs_to_its_end_is_heard_to_begin() -> None:
     assert await heard.run(sample_spec(index=3)) == {"index": 3}
     assert heard.slots is runner.slots
     assert ear.heard == [(_TASK, None)]
+
+
+async def test_what_is_wrong_with_a_flow_the_other_runner_says() -> None:
+    runner = ReportingRunner(_Runner(), _Ear().hear)
+    problem = await runner.problem(flow_of())
+    assert problem is not None
+    assert problem.key == "A->B"
 
 
 async def test_why_a_bundle_fails_is_heard() -> None:

@@ -15,6 +15,7 @@ _NEEDED = {
     "context.py": {"_active_spark_context", "_gateway", "_jsc", "_jvm"},
     "jobs.py": {"_gateway"},
     "live_slots.py": {"_jsc"},
+    "sql_job.py": {"_jvm"},
     "standalone_master.py": {"_jsc", "_jvm"},
 }
 

@@ -1,0 +1,136 @@
+"""Records that Spark's SQL changes, between real clusters: what arrives, and where it goes on."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.support.cluster import Cluster
+from tests.support.eventually import eventually
+from tests.support.mirror import Mirror, one_way
+from tests.support.records import Sample, committed, consume, create_topic, ends, produce
+
+pytestmark = [pytest.mark.broker, pytest.mark.spark]
+
+_TEXT: Final = "CAST(value AS STRING)"
+_NUMBER: Final = f"CAST(get_json_object({_TEXT}, '$.n') AS INT)"
+_SQL: Final = {
+    "A->B.transforms.sql.where": f"get_json_object({_TEXT}, '$.type') != 'test'",
+    "A->B.transforms.sql.value": f"concat('n', get_json_object({_TEXT}, '$.n'))",
+    "heartbeats.replication.enabled": "false",
+}
+
+
+def _samples(first: int, count: int) -> list[Sample]:
+    kinds = ("test", "a", "b")
+    return [
+        Sample(value=b'{"type": "%s", "n": %d}' % (kinds[number % 3].encode(), number))
+        for number in range(first, first + count)
+    ]
+
+
+def _values(total: int) -> Iterator[bytes]:
+    return (b"n%d" % number for number in range(total) if number % 3)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("exactly_once", [False, True])
+def test_a_driver_that_is_killed_loses_nothing_and_repeats_nothing(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path, *, exactly_once: bool
+) -> None:
+    """
+    It is killed while records are written and copied, and another one goes on.
+
+    At least once, every second record goes to another topic, where copies may come twice then.
+    """
+    topic, rng = f"{unique}-t", random.Random(unique)
+    remote, other = f"A.{topic}", f"A.{topic}.more"
+    create_topic(cluster_a.bootstrap, topic)
+    changed = f"{unique}-t"
+    settings = {**_SQL, "A->B.transforms.sql.topics": changed}
+    if exactly_once:
+        settings["B.exactly.once.source.support"] = "enabled"
+    else:
+        key = "A->B.transforms.sql.topic"
+        settings[key] = f"if({_NUMBER} % 2 = 0, topic, concat(topic, '.more'))"
+    text = one_way(cluster_a, cluster_b, changed, settings)
+    total = 0
+
+    def write(count: int) -> int:
+        produce(cluster_a.bootstrap, topic, _samples(total, count), codec="lz4")
+        return total + count
+
+    def end() -> int:
+        return ends(cluster_b.bootstrap, [remote])[0]
+
+    total = write(50)
+    with Mirror(tmp_path, text) as mirror:
+        eventually(end, until=(5).__le__, timeout=120)
+        for _ in range(rng.randint(10, 20)):
+            total = write(rng.randint(50, 300))
+        aim = total // 3 - rng.randint(0, 1_000)
+        eventually(end, until=aim.__le__, timeout=120)
+        mirror.kill()
+        mirror.wait_gone()
+    wanted = list(_values(total := write(100)))
+    own = [value for value in wanted if exactly_once or int(value[1:]) % 2 == 0]
+    with Mirror(tmp_path, text) as mirror:
+        eventually(
+            lambda: committed(cluster_b.bootstrap, remote),
+            until=lambda found: bool(found) and found[-1].value == own[-1],
+            timeout=120,
+        )
+        if not exactly_once:
+            rest = [value for value in wanted if value not in set(own)]
+            eventually(
+                lambda: {each.value for each in committed(cluster_b.bootstrap, other)},
+                until=lambda found: found == set(rest),
+                timeout=120,
+            )
+        assert mirror.stop() == 0
+    assert [each.value for each in committed(cluster_b.bootstrap, remote)] == own
+
+
+def test_what_spark_fails_for_is_a_dead_letter_and_topics_that_are_not_named_stay(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    changed, plain, letters = f"{unique}-t", f"{unique}-plain", f"{unique}-letters"
+    settings = {
+        "A->B.transforms.sql.value": f"CAST(100 DIV CAST({_TEXT} AS INT) AS STRING)",
+        "A->B.transforms.sql.topics": changed,
+        "A->B.errors.tolerance": "all",
+        "A->B.errors.deadletterqueue.topic.name": letters,
+        "A->B.errors.deadletterqueue.topic.replication.factor": "1",
+        "heartbeats.replication.enabled": "false",
+    }
+    samples = [Sample(value=value) for value in (b"5", b"0", b"x", None, b"20")]
+    for topic in (changed, plain):
+        create_topic(cluster_a.bootstrap, topic)
+        produce(cluster_a.bootstrap, topic, samples)
+    text = one_way(cluster_a, cluster_b, f"{changed}, {plain}", settings)
+    with Mirror(tmp_path, text) as mirror:
+        copies = consume(cluster_b.bootstrap, f"A.{changed}", 3)
+        plain_copies = consume(cluster_b.bootstrap, f"A.{plain}", 5)
+        refused = consume(cluster_b.bootstrap, letters, 2)
+        assert mirror.stop() == 0
+    assert [each.value for each in copies] == [b"20", None, b"5"]
+    assert [each.value for each in plain_copies] == [each.value for each in samples]
+    assert [each.value for each in refused] == [b"0", b"x"]
+
+
+def test_a_wrong_expression_fails_its_flow_at_the_start(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    topic = f"{unique}-t"
+    create_topic(cluster_a.bootstrap, topic)
+    produce(cluster_a.bootstrap, topic, _samples(0, 1))
+    text = one_way(cluster_a, cluster_b, topic, {"A->B.transforms.sql.where": "value LIK 'a'"})
+    with Mirror(tmp_path, text) as mirror:
+        eventually(lambda: "transforms.sql.where = value LIK 'a': " in mirror.text(), timeout=120)
+        assert "line 1, pos 10" in mirror.text()
+        assert "Correct the expression, or remove the key" in mirror.text()
+        assert mirror.stop() == 0
