@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
+import psutil
 import pytest
 
 from flows.spark.jobs import SparkJobs
@@ -16,7 +19,8 @@ from flows.spark.settings import WITH_SQL
 from flows.spark.spark_job import JobFailed, SparkJob
 from mm2.core.handled_records import SourceRecord
 from mm2.errors import ConfigError
-from tests.support.sql_work import TIME, all_ways, records
+from tests.support.eventually import eventually_async
+from tests.support.sql_work import TIME, all_ways, endless, never_answered, records
 
 pytestmark = pytest.mark.spark
 
@@ -144,3 +148,30 @@ async def test_a_task_that_is_killed_fails_its_job_and_the_next_one_is_as_good()
         assert "ValueError: of the work" in str(raised.value)
         (whole, *_), _ = await _made(engine, sql, 2)
     assert [each.value for each in whole] == [b"k0", b"k1"]
+
+
+async def test_without_its_other_worker_a_task_ends_and_so_does_one_that_is_cancelled(
+    tmp_path: Path,
+) -> None:
+    sql, lost, cancelled = {"value": "key"}, tmp_path / "lost", tmp_path / "cancelled"
+    async with _spark() as engine:
+        with pytest.raises(JobFailed):
+            await engine.run_job(SparkJob("g", "g", never_answered(lost), sql=sql))
+        job = asyncio.ensure_future(engine.run_job(SparkJob("h", "h", endless(cancelled), sql=sql)))
+        await _until(lambda: cancelled.exists() and bool(cancelled.read_text()))
+        job.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await job
+        for file in (lost, cancelled):
+            await _until(partial(_is_gone, int(file.read_text())))
+
+
+def _is_gone(pid: int) -> bool:
+    return not psutil.pid_exists(pid)
+
+
+async def _until(is_so: Callable[[], bool]) -> None:
+    async def look() -> bool:
+        return is_so()
+
+    await eventually_async(look)

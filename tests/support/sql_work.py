@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
+import psutil
 import pyarrow as pa
 
 from flows.source.transform.message_handler import handled
@@ -57,5 +61,36 @@ def all_ways(count: int, *, is_prepared: bool) -> Callable[[], Any]:
             return found, alone
 
         return asyncio.run(main())
+
+    return work
+
+
+def never_answered(file: Path) -> Callable[[], None]:
+    """Writes its process id, and kills the other worker: what it asks for never comes."""
+
+    def work() -> None:
+        async def main() -> None:
+            transform = sql_transform()
+            batch = one_row(records(1)[0])
+            made: Any = transform.change(batch)
+            await made
+            for other in psutil.Process().parent().children():
+                if other.pid != os.getpid():
+                    other.kill()
+            later: Any = transform.change(batch)
+            await later
+
+        file.write_text(str(os.getpid()))
+        asyncio.run(main())
+
+    return work
+
+
+def endless(file: Path) -> Callable[[], None]:
+    """Writes its process id, and goes on until it is killed."""
+
+    def work() -> None:
+        file.write_text(str(os.getpid()))
+        threading.Event().wait()
 
     return work
