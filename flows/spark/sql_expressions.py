@@ -136,8 +136,8 @@ class SqlExpressions:
         return f"CAST({text} AS BINARY)" if column in {"key", "value"} else text
 
     def _parsed(self, text: str) -> Any:
-        java: Any = self._session._jsparkSession  # noqa: SLF001 - PySpark has no parser of its own
-        return java.sessionState().sqlParser().parseExpression(text)
+        # Not the session's: that one puts variables of the process in the place of ${env:...}.
+        return self._catalyst.parser.CatalystSqlParser().parseExpression(text)
 
     def _tree(self, expression: Any) -> Iterator[Any]:
         yield expression

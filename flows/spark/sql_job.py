@@ -33,6 +33,8 @@ _CONF: Final = {
     "spark.sql.execution.pandas.udf.buffer.size": "64",
     # Without pandas, which is not needed.
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
+    # ${env:...} would put what only this process knows into records.
+    "spark.sql.variable.substitute": "false",
 }
 _ZONE: Final = "spark.sql.session.timeZone"
 

@@ -6,13 +6,13 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 import psutil
 import pytest
+import pytest_asyncio
 
 from flows.spark.jobs import SparkJobs
 from flows.spark.settings import WITH_SQL
@@ -22,11 +22,12 @@ from mm2.errors import ConfigError
 from tests.support.eventually import eventually_async
 from tests.support.sql_work import TIME, all_ways, endless, never_answered, records
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.asyncio(loop_scope="module")]
 
 
-@asynccontextmanager
-async def _spark() -> AsyncIterator[SparkJobs]:
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def engine() -> AsyncIterator[SparkJobs]:
+    """What runs jobs; tests share it, because a JVM takes long to start."""
     engine = SparkJobs({"spark.master": "local[4]", **WITH_SQL}, warm_after_s=60.0)
     try:
         yield engine
@@ -41,7 +42,7 @@ async def _made(
     return await engine.run_job(SparkJob("g", "g", work, sql=sql))
 
 
-async def test_expressions_make_the_same_of_records_however_they_come() -> None:
+async def test_expressions_make_the_same_of_records_however_they_come(engine: SparkJobs) -> None:
     text = "CAST(value AS STRING)"
     sql = {
         "where": f"get_json_object({text}, '$.type') = 'b' -- of type b",
@@ -52,9 +53,8 @@ async def test_expressions_make_the_same_of_records_however_they_come() -> None:
         "topic": "concat(topic, '.b')",
         "partition": "partition + 1",
     }
-    async with _spark() as engine:
-        (whole, first, second), alone = await _made(engine, sql)
-        _, prepared = await _made(engine, sql, is_prepared=True)
+    (whole, first, second), alone = await _made(engine, sql)
+    _, prepared = await _made(engine, sql, is_prepared=True)
     assert whole == [
         SourceRecord(
             topic="A.t.b",
@@ -72,25 +72,23 @@ async def test_expressions_make_the_same_of_records_however_they_come() -> None:
     assert prepared == alone
 
 
-async def test_null_is_what_a_record_has_not_and_false_for_a_condition() -> None:
-    async with _spark() as engine:
-        sql = {"where": "key > 'k'", "value": "NULL"}
-        (whole, *_), _ = await _made(engine, sql, 4)
-        only_where = {"where": "VALUE LIKE '%a%'"}
-        (kept, *_), _ = await _made(engine, only_where, 4)
-        (unseen, *_), _ = await _made(engine, {"timestamp": "timestamp"}, 4)
+async def test_null_is_what_a_record_has_not_and_false_for_a_condition(engine: SparkJobs) -> None:
+    sql = {"where": "key > 'k'", "value": "NULL"}
+    (whole, *_), _ = await _made(engine, sql, 4)
+    only_where = {"where": "VALUE LIKE '%a%'"}
+    (kept, *_), _ = await _made(engine, only_where, 4)
+    (unseen, *_), _ = await _made(engine, {"timestamp": "timestamp"}, 4)
     assert [(each.offset, each.value) for each in whole] == [(100, None), (101, None), (103, None)]
     assert kept == [record for record in records(4) if b"a" in (record.value or b"")]
     assert unseen == records(4)
 
 
-async def test_a_record_that_spark_fails_for_is_told_apart_from_others() -> None:
+async def test_a_record_that_spark_fails_for_is_told_apart_from_others(engine: SparkJobs) -> None:
     sql = {"value": "CAST(10 DIV (CAST(substring(CAST(key AS STRING), 2) AS INT) - 1) AS STRING)"}
-    async with _spark() as engine:
-        (whole, *_), alone = await _made(engine, sql, 4)
-        _, prepared = await _made(engine, sql, 4, is_prepared=True)
-        async with asyncio.timeout(60):
-            (again, *_), _ = await _made(engine, {"value": "key"}, 4)
+    (whole, *_), alone = await _made(engine, sql, 4)
+    _, prepared = await _made(engine, sql, 4, is_prepared=True)
+    async with asyncio.timeout(60):
+        (again, *_), _ = await _made(engine, {"value": "key"}, 4)
     assert prepared == alone
     assert "fails for 1 of 4 records" in str(whole)
     assert ["fails" in str(each) for each in alone] == [False, True, False, False]
@@ -113,15 +111,26 @@ _REFUSED: Final = (
     ({"where": "EXISTS (SELECT 1)"}, "subquery"),
     ({"value": "uuid()"}, "not always the same"),
     ({"where": "timestamp < now()"}, "not always the same"),
+    ({"value": "reflect('java.lang.System', 'getenv', 'PATH')"}, "not always the same"),
+    ({"value": "java_method('java.lang.System', 'getenv', 'PATH')"}, "not always the same"),
+    ({"value": "try_reflect('java.lang.System', 'getenv', 'PATH')"}, "not always the same"),
     ({"value": "to_json(struct(*))"}, "name the columns"),
     ({"value": "key, value"}, "Syntax error"),
 )
 
 
-async def test_expressions_that_cannot_be_are_refused_before_anything_runs() -> None:
-    async with _spark() as engine:
-        for sql, reason in _REFUSED:
-            await _check_refusal(engine, sql, reason)
+async def test_expressions_that_cannot_be_are_refused_before_anything_runs(
+    engine: SparkJobs,
+) -> None:
+    for sql, reason in _REFUSED:
+        await _check_refusal(engine, sql, reason)
+
+
+async def test_no_variable_of_the_process_gets_into_records(engine: SparkJobs) -> None:
+    texts = ["${env:PATH}", "${system:java.home}", "${spark:spark.master}", "${spark.master}"]
+    sql = {"value": "concat_ws(' ', {})".format(", ".join(f"'{each}'" for each in texts))}
+    (whole, *_), _ = await _made(engine, sql, 1)
+    assert whole[0].value == " ".join(texts).encode()
 
 
 async def _check_refusal(engine: SparkJobs, sql: Mapping[str, str], reason: str) -> None:
@@ -133,7 +142,9 @@ async def _check_refusal(engine: SparkJobs, sql: Mapping[str, str], reason: str)
     assert reason in raised.value.message
 
 
-async def test_a_task_that_is_killed_fails_its_job_and_the_next_one_is_as_good() -> None:
+async def test_a_task_that_is_killed_fails_its_job_and_the_next_one_is_as_good(
+    engine: SparkJobs,
+) -> None:
     def work() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -141,29 +152,27 @@ async def test_a_task_that_is_killed_fails_its_job_and_the_next_one_is_as_good()
         raise ValueError("of the work")
 
     sql = {"value": "key"}
-    async with _spark() as engine:
-        for each in (work, fails):
-            with pytest.raises(JobFailed) as raised:
-                await engine.run_job(SparkJob("g", "g", each, sql=sql))
-        assert "ValueError: of the work" in str(raised.value)
-        (whole, *_), _ = await _made(engine, sql, 2)
+    for each in (work, fails):
+        with pytest.raises(JobFailed) as raised:
+            await engine.run_job(SparkJob("g", "g", each, sql=sql))
+    assert "ValueError: of the work" in str(raised.value)
+    (whole, *_), _ = await _made(engine, sql, 2)
     assert [each.value for each in whole] == [b"k0", b"k1"]
 
 
 async def test_without_its_other_worker_a_task_ends_and_so_does_one_that_is_cancelled(
-    tmp_path: Path,
+    engine: SparkJobs, tmp_path: Path
 ) -> None:
     sql, lost, cancelled = {"value": "key"}, tmp_path / "lost", tmp_path / "cancelled"
-    async with _spark() as engine:
-        with pytest.raises(JobFailed):
-            await engine.run_job(SparkJob("g", "g", never_answered(lost), sql=sql))
-        job = asyncio.ensure_future(engine.run_job(SparkJob("h", "h", endless(cancelled), sql=sql)))
-        await _until(lambda: cancelled.exists() and bool(cancelled.read_text()))
-        job.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await job
-        for file in (lost, cancelled):
-            await _until(partial(_is_gone, int(file.read_text())))
+    with pytest.raises(JobFailed):
+        await engine.run_job(SparkJob("g", "g", never_answered(lost), sql=sql))
+    job = asyncio.ensure_future(engine.run_job(SparkJob("h", "h", endless(cancelled), sql=sql)))
+    await _until(lambda: cancelled.exists() and bool(cancelled.read_text()))
+    job.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    for file in (lost, cancelled):
+        await _until(partial(_is_gone, int(file.read_text())))
 
 
 def _is_gone(pid: int) -> bool:
