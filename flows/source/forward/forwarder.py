@@ -17,7 +17,7 @@ from flows.source.forward.error_policy import ErrorPolicy
 from flows.source.forward.merge_batches import MergePolicy, plan_merges
 from flows.source.forward.overlap import Overlap
 from flows.source.forward.recode import recode, records_of
-from flows.source.forward.record_batch import oldest_timestamp, split
+from flows.source.forward.record_batch import split
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
 from mm2.core.positions.log_identity import UNKNOWN_EPOCH
@@ -134,8 +134,8 @@ class BatchForwarder:
         partition.fetch.end_overlap()  # from here on the remote partition ends with what we send
         partition.progress.enqueue(len(data))
         self._budget.charge(len(data))
-        partition.stats.fetched(oldest_timestamp(data), time.time_ns() // 1_000_000)
-        self._producer.send(partition.sender, data, offsets)
+        sent = self._producer.send(partition.sender, data, offsets)
+        partition.stats.fetched(sent.oldest_ms, time.time_ns() // 1_000_000)
 
 
 def read_failed(fetch: FetchState, error: ValueError) -> bool:

@@ -12,7 +12,6 @@ from flows.source.fetch.memory_budget import MemoryBudget
 from flows.source.forward.error_policy import ErrorPolicy
 from flows.source.forward.merge_batches import MergePolicy
 from flows.source.forward.recode import Recoded, batch_of, encode
-from flows.source.forward.record_batch import oldest_timestamp
 from flows.source.forward.record_body import DecodedRecord
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.outgoing_batch import OutgoingBatch, SendState
@@ -184,8 +183,9 @@ class ChangedBatches:
     ) -> OutgoingBatch:
         partition.progress.enqueue(len(encoded.data))
         self._budget.charge(len(encoded.data))
-        partition.stats.fetched(oldest_timestamp(encoded.data), time.time_ns() // 1_000_000)
-        return self._producer.send(sender, encoded.data, encoded.offsets, covers)
+        sent = self._producer.send(sender, encoded.data, encoded.offsets, covers)
+        partition.stats.fetched(sent.oldest_ms, time.time_ns() // 1_000_000)
+        return sent
 
 
 def _batches(
