@@ -31,6 +31,7 @@ from mm2.core.model import TopicPartition
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_settings import milliseconds
 from mm2.kafka.wire.requests.fetch import FetchedPartition
+from mm2.kafka.wire.wire_client import WireClient
 from mm2.protocol.bundle_spec import BundleSpec
 from mm2.protocol.progress_records import LoadProgress, PaceProgress
 
@@ -170,9 +171,12 @@ class TaskParts:
             take=self._take,
             stop=self.error_policy.stop,
         )
+        self._build_assignment(source, target, routes)
+
+    def _build_assignment(self, source: WireClient, target: WireClient, routes: Routes) -> None:
         self.tails = Tails(target, self.partitions, self._supplied)
         self.assigned = AssignedPartitions(
-            spec=spec,
+            spec=self._spec,
             partitions=self.partitions,
             source=source,
             target=target,
@@ -185,7 +189,7 @@ class TaskParts:
             reporter=self.reporter,
             translation=self.translation,
             error_policy=self.error_policy,
-            transforms=TopicTransforms(spec.flow, spec.transforms),
+            transforms=TopicTransforms(self._spec.flow, self._spec.transforms),
             routes=routes,
         )
 
