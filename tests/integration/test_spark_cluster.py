@@ -163,7 +163,7 @@ async def test_executors_run_from_a_packed_environment_wherever_it_is_unpacked(
     def task(_: BundleSpec) -> Mapping[str, int]:
         import flows.source.source_task as found
 
-        return {"is_unpacked": int(str(found.__file__).startswith(f"{home}/work/"))}
+        return {"is_unpacked": int(Path(found.__file__).is_relative_to(Path(home, "work")))}
 
     engine = SparkEngine(settings, task=task)
     try:
