@@ -145,7 +145,15 @@ class SourceController:
             return
         entries = self._term.control_topic.entries
         assignments = [entry for entry in entries if isinstance(entry, Assignment)]
-        writable = await end_earlier_tasks(self._config, assignments, self._term.writer)
+        writable: dict[int, set[TopicPartition]] = {}
+
+        async def end_earlier() -> None:
+            writer = self._term.writer
+            writable.update(await end_earlier_tasks(self._config, assignments, writer))
+
+        # Nor does a stop wait for a target that does not answer: the next leader fences them.
+        if not await run_unless_set(self._part.ending, end_earlier()):
+            return
         # What was to be changed or restarted before begins now, as it is to be.
         self._changes, self._restarts = asyncio.Queue(), asyncio.Queue()
         with self._share_of_slots() as slots:

@@ -59,10 +59,11 @@ async def _no_flow(config: FlowConfig, clusters: FlowClusters) -> None:
     raise NotImplementedError(config, clusters)
 
 
-def _config(path: Path, port: int) -> FlowConfig:
+def _config(path: Path, port: int, *more: str) -> FlowConfig:
     path.write_text(
         "clusters = A, B\nA->B.enabled = true\nemit.heartbeats.enabled = false\n"
-        f"A.bootstrap.servers = 127.0.0.1:1\nB.bootstrap.servers = 127.0.0.1:{port}\n"
+        + "".join(f"{line}\n" for line in more)
+        + f"A.bootstrap.servers = 127.0.0.1:1\nB.bootstrap.servers = 127.0.0.1:{port}\n"
     )
     (config,) = load_flows(path, None)
     return config
@@ -140,5 +141,27 @@ def test_a_flow_that_waits_for_an_epoch_stops(tmp_path: Path) -> None:
         assert not asked.is_set(), "one is on its way"
         term.advanced(2)
         assert await waiting == 2
+
+    asyncio.run(work())
+
+
+def test_a_flow_that_fences_earlier_tasks_stops(tmp_path: Path) -> None:
+    """The target does not answer, and would be waited for longer than a stop may take."""
+
+    async def work() -> None:
+        target = _Port()
+        port = await target.open()
+        strict = "B.exactly.once.source.support = enabled"
+        config = _config(tmp_path / "mm2.properties", port, strict)
+        board, writer = ControlTopicState("B", {}, "control"), Writer("B", {})
+        term = LeadershipTerm(config, board, writer, epoch=1, advance=lambda: None)
+        async with admin_clients(config) as clusters:
+            flow = SourceController(config, clusters, _Nothing(), term, on_failure=lambda *_: None)
+            running = asyncio.create_task(flow.run())
+            await target.called.wait()
+            term.stopping.set()
+            async with asyncio.timeout(_WITHIN_S / 3):
+                await running
+        await target.close()
 
     asyncio.run(work())
