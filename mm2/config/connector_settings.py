@@ -20,6 +20,7 @@ class ConnectorSettings:
 
     Attributes:
         refusals: why Java would not create this connector (C112); one that has any must not run.
+        tasks_max: most tasks; None lets their number follow the lag (``auto``).
         properties: the whole configuration of the connector, resolved; policies and filters are
             built from it.
     """
@@ -27,7 +28,7 @@ class ConnectorSettings:
     flow: SourceAndTarget
     enabled: bool
     refusals: tuple[str, ...] = ()
-    tasks_max: int
+    tasks_max: int | None
     admin_timeout: timedelta
     properties: Mapping[str, str]
 

@@ -213,9 +213,9 @@ def _new_findings(config: FlowConfig, changes: Changes) -> list[Finding]:
 
 def _narrow(config: FlowConfig, change: FlowChange) -> Iterator[str]:
     """Says that Spark, as the file has it, may not run so many tasks at the same time."""
-    if Effect.SHARES not in change.effects:
-        return
     master, tasks = config.spark.get("spark.master", DEFAULT_MASTER), config.source.tasks_max
+    if Effect.SHARES not in change.effects or tasks is None:
+        return
     slots = slots_of(master, config.spark.get("spark.task.cpus", "1"))
     if slots is not None and slots < tasks:
         yield (

@@ -10,7 +10,7 @@ from functools import partial
 import structlog
 
 from mm2.config.flow_config import FlowConfig
-from mm2.config.keys.effects import TASKS, Effect, Effects
+from mm2.config.keys.effects import SHARES, TASKS, Effect, Effects
 from mm2.config.offset_topics import offset_syncs_topic
 from mm2.core.balancing.rebalancing import Balance, Strategy
 from mm2.core.connect.status_records import TaskKey
@@ -19,6 +19,7 @@ from mm2.herder.bundles.bundle_assignments import Bundles
 from mm2.herder.bundles.make_bundle_spec import bundle_spec
 from mm2.herder.bundles.progress_watcher import ProgressWatcher
 from mm2.herder.bundles.rate_shares import RateShares
+from mm2.herder.bundles.task_count import TaskCount
 from mm2.herder.bundles.task_fencing import end_earlier_tasks
 from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.herder.flow_classes import HeldClasses
@@ -80,6 +81,7 @@ class SourceController:
         self._partitions = 0
         self._bundles: Bundles | None = None
         self._watch: ProgressWatcher | None = None
+        self._tasks = TaskCount(0)
         self._changes: asyncio.Queue[Effects] = asyncio.Queue()
         self._restarts: asyncio.Queue[Collection[int] | None] = asyncio.Queue()
 
@@ -165,6 +167,7 @@ class SourceController:
         earlier: Sequence[Collection[TopicPartition]],
         writable: Mapping[int, Collection[TopicPartition]],
     ) -> None:
+        self._tasks = TaskCount(sum(map(bool, earlier)))
         async with asyncio.TaskGroup() as group:
             bundles = self._bundles = self._new_bundles(slots, earlier, writable, group)
             watching = Supervised("watch", lambda: self._follow(bundles), is_cut=True)
@@ -193,7 +196,7 @@ class SourceController:
     def _share_of_slots(self) -> Iterator[FlowSlots]:
         """The flow's slots in Spark; whenever it may have more or fewer, it divides again."""
         slots = self._runner.slots.join(
-            changed=lambda: self._changes.put_nowait(frozenset({Effect.SHARES})),
+            changed=self._divide_anew,
             refused=lambda task, why: self._on_failure(TaskKey(SOURCE_CONNECTOR, task), why),
         )
         try:
@@ -216,13 +219,16 @@ class SourceController:
             spec_of=self._spec,
             control_topic=self._config.herder.names.control_topic,
             epoch=self._epoch,
-            balance=Balance(Strategy(source.assignment_strategy), source.tasks_max, earlier),
+            balance=Balance(Strategy(source.assignment_strategy), source.tasks_max or 1, earlier),
             writable=writable,
             group=group,
         )
 
     def _most(self, slots: FlowSlots) -> int:
-        return slots.most(self._config.source.tasks_max, self._partitions)
+        return self._tasks.most(self._config, slots, self._partitions)
+
+    def _divide_anew(self) -> None:
+        self._changes.put_nowait(SHARES)
 
     def _spec(self, index: int) -> BundleSpec:
         syncs_topic = offset_syncs_topic(self._config, self._topics.policy)
@@ -237,6 +243,8 @@ class SourceController:
             epoch=self._epoch,
             balance_every=self._config.source.assignment_balance,
             shares=RateShares(bundles.holders, self._publish_shares),
+            tasks=None if self._config.source.tasks_max else self._tasks,
+            changed=self._divide_anew,
         )
         await self._watch.run()
 

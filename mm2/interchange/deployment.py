@@ -25,6 +25,8 @@ _MARGIN_S: Final = 10
 
 _DRIVER_MB: Final = 1024
 _TASK_MB: Final = 256
+_AUTO_TASKS: Final = 2
+"""What memory is asked for where the number of tasks follows the lag."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +86,7 @@ def deployment_of(
     in_pods = kind == _KUBERNETES and is_on_kubernetes(maker.raw)
     found = references(for_driver_in_pod(maker.raw) if in_pods else maker.raw)
     properties, listener = _with_listener(maker, found.properties, opens=kind in _CONTAINERS)
-    tasks = 0 if in_pods else sum(flow.source.tasks_max for flow in flows if flow.source.enabled)
+    tasks = 0 if in_pods else sum(_tasks(flow) for flow in flows if flow.source.enabled)
     return Deployment(
         name=name,
         image=image,
@@ -97,6 +99,10 @@ def deployment_of(
         memory_mb=_DRIVER_MB + _TASK_MB * tasks,
         pod_fields=POD_FIELDS if in_pods else {},
     )
+
+
+def _tasks(flow: FlowConfig) -> int:
+    return flow.source.tasks_max or _AUTO_TASKS
 
 
 def _grace_s(flows: Sequence[FlowConfig]) -> int:

@@ -142,7 +142,7 @@ class StrimziExport:
             for key, written in _FLOW_PATTERNS.items()
             if key in settings
         }
-        tasks = int(settings.pop("tasks.max", "1"))
+        tasks = self._tasks(flow, settings.pop("tasks.max", "1"))
         settings.pop("enabled", None)
         of_checkpoints = {k: v for k, v in settings.items() if k.startswith(_OF_CHECKPOINTS)}
         of_source = {k: v for k, v in settings.items() if k not in of_checkpoints}
@@ -153,6 +153,12 @@ class StrimziExport:
             "checkpointConnector": {"tasksMax": tasks, "config": {**of_checkpoints, **shared}},
             **patterns,
         }
+
+    def _tasks(self, flow: SourceAndTarget, written: str) -> int:
+        if written.strip() != "auto":
+            return int(written)
+        self.notes.append(f"{flow}: tasks.max is auto, which Java does not know; choose tasksMax.")
+        return 1
 
     def _settings(self, flow: SourceAndTarget) -> Iterator[tuple[str, str]]:
         """What the file says of the flow, or of all flows; nothing that is only a cluster's."""

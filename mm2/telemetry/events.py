@@ -85,6 +85,8 @@ EVENTS: Final = {
     "flow.suspended": "The leader has not read its own lease for as long as one lasts, mostly "
     "because the target is away. Until it does (flow.resumed) it looks after no topics and sends "
     "no heartbeats and no checkpoints. It ends when it reads that another one leads.",
+    "flow.tasks_changed": "With tasks.max=auto, the flow gets more tasks because it is behind. Or "
+    "fewer, because these are enough, or because those that were added did not copy faster.",
     "flow.too_new": "A newer release has written what this one cannot understand; it does not lead "
     "the flow.",
     "group_offsets.beyond_log": "Checkpoints of a group lie behind the end of the target's log, as "

@@ -57,6 +57,7 @@ class Key:
         ignored: why it has no effect, which is harmless: a warning says so.
         refused: why a file that asks for it is refused: obeyed, it would change the result.
         accepted: texts beside the default that ask for nothing which is not done anyway.
+        word: a value beside those of the type; None is read where it is written.
         mm2_default: what counts here, where it differs from Java's default.
         field: the field of the settings that it fills; empty if it is read by its name.
         convert: makes the field's value; durations are made by the unit that ends the name.
@@ -77,6 +78,7 @@ class Key:
     ignored: str = ""
     refused: str = ""
     accepted: tuple[str, ...] = ()
+    word: str = ""
     mm2_default: str | None = None
     field: str = ""
     convert: Callable[[Value], object] | None = None
@@ -137,6 +139,8 @@ class Key:
         return None if self.default is None else self._read(self.default)
 
     def _read(self, text: str) -> Value:
+        if self.word and java_trim(text) == self.word:
+            return None
         return java_trim(text) if self.own_class else PARSERS[self.type](text)
 
 

@@ -66,6 +66,10 @@ def _unless_negative(value: Value) -> object:
     return duration_ms(value) if isinstance(value, int) and value >= 0 else None
 
 
+def _count(value: Value) -> str | None:
+    return None if value is None else between(1)(value)
+
+
 # A row each, so that the table can be read as one.
 # fmt: off
 _FLOW: Final = (
@@ -196,8 +200,10 @@ _CONNECT: Final = (
         importance="HIGH", required=True, effects=FIXED),
     _each("connector.plugin.version", Type.STRING, None, "Version of the plug-in.",
         importance="MEDIUM", ignored=_PLUGINS),
-    _each("tasks.max", Type.INT, "1", "Most parallel tasks of a connector.", importance="HIGH",
-        check=between(1), field="tasks_max", effects=SHARES),
+    _each("tasks.max", Type.INT, "1",
+        "Most parallel tasks of a connector. `auto` lets their number follow the lag, up to the"
+        " partitions, the cores of the machine or the slots of the Spark cluster.",
+        importance="HIGH", check=_count, word="auto", field="tasks_max", effects=SHARES),
     _each("tasks.max.enforce", Type.BOOLEAN, "true",
         "Whether a connector with more tasks than that fails.",
         ignored="there are never more tasks"),

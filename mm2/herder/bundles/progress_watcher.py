@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Final
 
@@ -15,6 +15,7 @@ from mm2.core.model import ClusterAlias, TopicPartition
 from mm2.errors import SchemaError
 from mm2.herder.bundles.bundle_assignments import Bundles
 from mm2.herder.bundles.rate_shares import EVALUATE_EVERY_S, RateShares
+from mm2.herder.bundles.task_count import TaskCount
 from mm2.kafka.logs.log_tail import LogTail
 from mm2.protocol.progress_records import BundleProgress, decode_progress, is_of_bundle
 from mm2.protocol.task_events import decode_events, is_of_events
@@ -24,6 +25,8 @@ from mm2.telemetry.logs import relay
 log = structlog.get_logger()
 
 _LEAST_WINDOW_MS: Final = 1000
+_FOLLOW_EVERY: Final = timedelta(minutes=1)
+"""Where no partitions are to move because of their loads alone."""
 
 
 class ProgressWatcher:
@@ -36,6 +39,8 @@ class ProgressWatcher:
         epoch: of the leader; reports of others do not count.
         balance_every: how often loads are compared, and how far back they are averaged; None never
             compares them.
+        tasks: follows the load; None if their number is fixed.
+        changed: called when the load asks for another number of tasks.
     """
 
     def __init__(
@@ -48,6 +53,8 @@ class ProgressWatcher:
         epoch: int,
         balance_every: timedelta | None,
         shares: RateShares,
+        tasks: TaskCount | None = None,
+        changed: Callable[[], None] = lambda: None,
     ) -> None:
         self._bundles = bundles
         self._target = target
@@ -56,6 +63,7 @@ class ProgressWatcher:
         self._epoch = epoch
         self._balance_every = balance_every
         self._shares = shares
+        self._tasks, self._changed = tasks, changed
         window = balance_every or timedelta(minutes=1)
         window_ms = max(_LEAST_WINDOW_MS, window // timedelta(milliseconds=1))
         self._loads, self._sums = Loads(window_ms), BundleLoads(window_ms)
@@ -68,6 +76,12 @@ class ProgressWatcher:
                 group.create_task(
                     run_periodically(seconds, self._rebalance, name="rebalance", at_once=False),
                     name="rebalance",
+                )
+            if self._tasks is not None:
+                seconds = (self._balance_every or _FOLLOW_EVERY).total_seconds()
+                group.create_task(
+                    run_periodically(seconds, self._follow_load, name="tasks", at_once=False),
+                    name="tasks",
                 )
             group.create_task(
                 run_periodically(
@@ -93,6 +107,8 @@ class ProgressWatcher:
         if progress.epoch != self._epoch:
             return
         self._shares.observe(progress)
+        if self._tasks is not None:
+            self._tasks.observe(progress)
         run = (progress.bundle, progress.pid)
         at_ms = progress.time_ms
         added = [
@@ -105,6 +121,10 @@ class ProgressWatcher:
     def rates(self) -> Mapping[TopicPartition, float]:
         """Bytes per second of the partitions, as far as they have been seen for long enough."""
         return self._loads.rates(_now_ms())
+
+    async def _follow_load(self) -> None:
+        if self._tasks is not None and self._tasks.look():
+            self._changed()
 
     async def _rebalance(self) -> None:
         await self._bundles.rebalance(self._sums.rates(_now_ms()), self.rates)

@@ -12,7 +12,7 @@ from mm2.config.layers import spark_properties
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.filters import build_config_property_filter
 from mm2.errors import ConfigError, ConfigErrors
-from tests.support.configs import A_TO_B, maker_of
+from tests.support.configs import A_TO_B, config_of, maker_of
 
 _PROVIDER = {
     "config.providers": "env",
@@ -376,3 +376,7 @@ def test_a_wrong_start_for_all_is_a_mistake(key: str) -> None:
     (mistake,) = _mistakes(**{key: "begin"})
     assert (mistake.key, mistake.value) == (key, "begin")
     assert "must be earliest, latest, none or by_duration" in mistake.message
+
+
+def test_the_number_of_tasks_may_follow_the_lag() -> None:
+    assert config_of({"tasks.max": " auto "}).source.tasks_max is None

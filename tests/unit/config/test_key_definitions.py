@@ -49,6 +49,7 @@ def test_text_is_read_as_by_java(key: str, text: str, value: Value) -> None:
         ("enabled", "yes"),
         ("tasks.max", "1.0"),
         ("tasks.max", "0"),
+        ("tasks.max", "automatic"),
         ("tasks.max", "2147483648"),
         ("offset-syncs.topic.replication.factor", "32768"),
         ("sasl.kerberos.ticket.renew.jitter", "much"),

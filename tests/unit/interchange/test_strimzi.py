@@ -145,6 +145,14 @@ def test_hostile_names_stay_in_their_line(tmp_path: Path) -> None:
     assert read.values["west->east.topics"] == "a\\.b"
 
 
+def test_a_number_of_tasks_that_follows_the_lag_has_no_place_in_a_resource() -> None:
+    export = StrimziExport(maker_of({"A->B.enabled": "true", "tasks.max": "auto"}))
+    (resource,) = yaml.safe_load_all(export.text())
+    (mirror,) = resource["spec"]["mirrors"]
+    assert mirror["sourceConnector"]["tasksMax"] == 1
+    assert any("tasks.max is auto" in note for note in export.notes)
+
+
 def test_a_file_becomes_a_resource_that_becomes_the_file_again() -> None:
     file = {
         "A->B.enabled": "true",

@@ -1,0 +1,66 @@
+"""How many tasks a flow is to have, as its file and what Spark gives say."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Final
+
+import structlog
+
+from mm2.config.flow_config import FlowConfig
+from mm2.core.balancing.load_following import LoadFollowing
+from mm2.core.balancing.spark_slots import DEFAULT_MASTER, is_in_process
+from mm2.protocol.progress_records import BundleProgress
+from mm2.slot_allocation import FlowSlots
+
+log = structlog.get_logger()
+
+_UNBOUNDED: Final = 1 << 31
+
+
+class TaskCount:
+    """
+    Follows the load of a flow with ``tasks.max=auto``; else it is ``tasks.max``.
+
+    Args:
+        earlier: tasks that an earlier leader had.
+    """
+
+    def __init__(self, earlier: int) -> None:
+        self._load = LoadFollowing(tasks=max(1, earlier))
+
+    def most(self, config: FlowConfig, slots: FlowSlots, partitions: int) -> int:
+        """Into how many bundles to divide the partitions; asks for slots for them."""
+        if config.source.tasks_max is not None:
+            self._load.tasks = slots.most(config.source.tasks_max, partitions)
+            return self._load.tasks
+        self._load.most = max(1, min(partitions, _useful(config)))
+        return max(1, slots.request(min(self._load.tasks, self._load.most)))
+
+    def observe(self, progress: BundleProgress) -> None:
+        """Learns how far a task is."""
+        run = (progress.bundle, progress.pid)
+        for each in progress.partitions:
+            self._load.observe(each.source, run=run, records=each.records, lag=each.lag)
+
+    def look(self) -> bool:
+        """Whether the load asks for another number of tasks than before."""
+        before = self._load.tasks
+        if not self._load.look(time.monotonic()):
+            return False
+        log.info(
+            "flow.tasks_changed",
+            tasks=self._load.tasks,
+            before=before,
+            lag=self._load.lag,
+            records_per_s=round(self._load.rate),
+        )
+        return True
+
+
+def _useful(config: FlowConfig) -> int:
+    """On this machine one task for each core; a cluster says itself how many it has."""
+    if is_in_process(config.spark.get("spark.master", DEFAULT_MASTER)):
+        return len(os.sched_getaffinity(0))
+    return _UNBOUNDED

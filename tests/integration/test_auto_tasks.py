@@ -1,0 +1,86 @@
+"""``tasks.max=auto``: a flow that is behind gets more tasks, and fewer once it has caught up."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.support.cluster import Cluster
+from tests.support.eventually import eventually
+from tests.support.mirror import Mirror, one_way
+from tests.support.records import Sample, consume, create_topic, produce
+
+pytestmark = [pytest.mark.broker, pytest.mark.spark]
+
+_USER_CODE = """
+import asyncio
+import time
+
+
+async def waits(record):
+    time.sleep(0.005)  # as if it computed: a task does no more than 200 in a second
+    await asyncio.sleep(0)
+    return [record]
+"""
+_PARTITIONS = 4
+_RECORDS = 4_000
+_BATCH = 200
+
+
+@pytest.fixture
+def clusters(cluster_a: Cluster, cluster_b: Cluster) -> tuple[Cluster, Cluster]:
+    return cluster_a, cluster_b
+
+
+@pytest.fixture
+def slow_handler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "slow_user_code.py").write_text(_USER_CODE)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    return "slow_user_code:waits"
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a second task needs a second core")
+@pytest.mark.parametrize("support", ["disabled", "enabled"])
+def test_a_flow_has_as_many_tasks_as_its_lag_asks_for(
+    clusters: tuple[Cluster, Cluster],
+    unique: str,
+    tmp_path: Path,
+    slow_handler: str,
+    support: str,
+) -> None:
+    cluster_a, cluster_b = clusters
+    create_topic(cluster_a.bootstrap, unique, partitions=_PARTITIONS)
+    samples = [Sample(value=b"%d" % n, partition=n % _PARTITIONS) for n in range(_RECORDS)]
+    for first in range(0, _RECORDS, _BATCH):
+        produce(cluster_a.bootstrap, unique, samples[first : first + _BATCH])
+    settings = {
+        "tasks.max": "auto",
+        "assignment.balance.interval.seconds": "2",
+        "heartbeats.replication.enabled": "false",
+        # What one fetch brings is changed before any of it is sent.
+        "A.consumer.fetch.max.bytes": "1",
+        "A.consumer.max.partition.fetch.bytes": "1",
+        "A->B.message.handler": slow_handler,
+        "B.exactly.once.source.support": support,
+    }
+    with Mirror(tmp_path, one_way(cluster_a, cluster_b, unique, settings)) as mirror:
+        eventually(lambda: _changes(mirror), until=lambda found: (1, 2) in found)
+        copies = consume(cluster_b.bootstrap, f"A.{unique}", _RECORDS)
+        eventually(lambda: _changes(mirror), until=lambda found: found[-1] == (2, 1))
+        produce(cluster_a.bootstrap, unique, [Sample(value=b"last", partition=3)])
+        copies = consume(cluster_b.bootstrap, f"A.{unique}", _RECORDS + 1)
+        assert mirror.stop() == 0
+        assert '"bundle": "A->B/1"' in mirror.text()
+    for partition in range(_PARTITIONS):
+        found = [each.value for each in copies if each.partition == partition]
+        last = [b"last"] if partition == 3 else []
+        assert found == [b"%d" % n for n in range(partition, _RECORDS, _PARTITIONS)] + last
+
+
+def _changes(mirror: Mirror) -> list[tuple[int, int]]:
+    """How many tasks there were and then are, of each change."""
+    lines = [line for line in mirror.text().splitlines() if '"flow.tasks_changed"' in line]
+    return [(each["before"], each["tasks"]) for each in map(json.loads, lines)]
