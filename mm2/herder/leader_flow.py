@@ -88,9 +88,14 @@ class LeaderFlow:
 
     async def _attempt(self) -> None:
         self._term.is_changed.clear()
-        self._go_on_with(await self._usable())
+        # Spark may be starting, or a class may take long: a stop waits for neither.
+        if not await run_unless_set(self._part.ending, self._load()):
+            return
         async with admin_clients(self._config) as clusters:
             await self._run(clusters)
+
+    async def _load(self) -> None:
+        self._go_on_with(await self._usable())
 
     async def _run(self, clusters: FlowClusters) -> None:
         async with asyncio.TaskGroup() as group:

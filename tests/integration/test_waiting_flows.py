@@ -11,8 +11,12 @@ from structlog.testing import capture_logs
 from mm2.config.flow_config import FlowConfig
 from mm2.driver.flows_of_file import load_flows
 from mm2.herder.control.control_topic import ControlTopicState
+from mm2.herder.election.flow_leading import FlowLeading
+from mm2.herder.election.group_election import NodeAssignments
 from mm2.herder.election.leadership_term import LeadershipTerm
+from mm2.herder.flow_classes import HeldClasses
 from mm2.herder.herder import FlowHerder
+from mm2.herder.leader_flow import LeaderFlow
 from mm2.herder.source_controller import SourceController
 from mm2.kafka.flow_clusters import FlowClusters, admin_clients
 from mm2.kafka.writer import Writer
@@ -55,8 +59,26 @@ class _Nothing(EndlessRunner):
         raise NotImplementedError(spec)
 
 
+class _Unready(_Nothing):
+    """Does not come to check the expressions of a flow."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = asyncio.Event()
+
+    async def problem(self, config: FlowConfig) -> None:
+        """Never answers."""
+        self.asked.set()
+        await asyncio.get_running_loop().create_future()
+        raise NotImplementedError(config)
+
+
 async def _no_flow(config: FlowConfig, clusters: FlowClusters) -> None:
     raise NotImplementedError(config, clusters)
+
+
+async def _no_work(term: LeadershipTerm, group: asyncio.TaskGroup) -> None:
+    raise NotImplementedError(term, group)
 
 
 def _config(path: Path, port: int, *more: str) -> FlowConfig:
@@ -162,6 +184,50 @@ def test_a_flow_that_fences_earlier_tasks_stops(tmp_path: Path) -> None:
             term.stopping.set()
             async with asyncio.timeout(_WITHIN_S / 3):
                 await running
+        await target.close()
+
+    asyncio.run(work())
+
+
+def test_a_flow_that_waits_for_spark_to_check_it_stops(tmp_path: Path) -> None:
+    async def work() -> None:
+        config, runner = _config(tmp_path / "mm2.properties", 1), _Unready()
+        board, writer = ControlTopicState("B", {}, "control"), Writer("B", {})
+        term = LeadershipTerm(config, board, writer, epoch=1, advance=lambda: None)
+        leader = LeaderFlow(
+            runner=runner,
+            heartbeats=_no_flow,
+            checkpoints=_no_flow,
+            term=term,
+            on_failure=lambda *_: None,
+            classes=HeldClasses(),
+        )
+        running = asyncio.create_task(leader.run())
+        await runner.asked.wait()
+        term.stopping.set()
+        async with asyncio.timeout(_WITHIN_S / 3):
+            await running
+
+    asyncio.run(work())
+
+
+def test_a_flow_that_connects_to_write_its_lease_stops(tmp_path: Path) -> None:
+    async def work() -> None:
+        target, stopping = _Port(), asyncio.Event()
+        config = _config(tmp_path / "mm2.properties", await target.open())
+        label = config.herder.names.label
+        leading = FlowLeading(
+            config,
+            node="node",
+            share=NodeAssignments(eligible=frozenset({label})),
+            work=_no_work,
+            stopping=stopping,
+        )
+        running = asyncio.create_task(leading.run())
+        await target.called.wait()
+        stopping.set()
+        async with asyncio.timeout(_WITHIN_S / 3):
+            await running
         await target.close()
 
     asyncio.run(work())

@@ -32,7 +32,7 @@ from mm2.protocol.control_codec import ControlRecord, encode_control
 from mm2.protocol.control_records import Lease, LeaseState
 from mm2.protocol.member_metadata import Decision
 from mm2.stop_deadlines import LEASE_RELEASE_S, LEASE_RENEWAL_S
-from mm2.supervision import EventLike
+from mm2.supervision import EventLike, run_unless_set
 
 log = structlog.get_logger()
 
@@ -112,12 +112,15 @@ class FlowLeading:
         self._share.register(self._config.herder.names.label)
         properties = self._config.herder.client("producer", "control")
         # An assignment of many topics is larger than brokers take, and compresses very well.
-        async with Writer(self._config.flow.target, properties, compression="gzip") as writer:
+        writer = Writer(self._config.flow.target, properties, compression="gzip")
+        if not await run_unless_set(self._stopping, writer.start()):
+            return
+        try:
             with self._control_topic.subscribe_entries(self._control_record):
-                try:
-                    await self._run(writer)
-                finally:
-                    self._share.take(self._config.herder.names.label)
+                await self._run(writer)
+        finally:
+            self._share.take(self._config.herder.names.label)
+            await writer.close()
 
     async def _run(self, writer: Writer) -> None:
         async with asyncio.TaskGroup() as group:
