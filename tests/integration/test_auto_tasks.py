@@ -60,9 +60,6 @@ def test_a_flow_has_as_many_tasks_as_its_lag_asks_for(
         "tasks.max": "auto",
         "assignment.balance.interval.seconds": "2",
         "heartbeats.replication.enabled": "false",
-        # What one fetch brings is changed before any of it is sent.
-        "A.consumer.fetch.max.bytes": "1",
-        "A.consumer.max.partition.fetch.bytes": "1",
         "A->B.message.handler": slow_handler,
         "B.exactly.once.source.support": support,
     }

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,10 +35,11 @@ def _bench(
     handler: str,
     *,
     partitions: int = 1,
+    args: str = "here",
     **changes: Any,
 ) -> Bench:
     create_topic(source.bootstrap, f"{unique}-t", partitions)
-    transforms = TransformSettings(handler=f"{_HANDLERS}:{handler}", handler_args="here")
+    transforms = TransformSettings(handler=f"{_HANDLERS}:{handler}", handler_args=args)
     return Bench(
         source,
         target,
@@ -127,6 +129,21 @@ def test_a_handler_sees_the_copy_s_name_and_what_it_leaves_alone_stays_as_it_is(
     assert [each.value for each in found] == [b"1", None]
     assert all(each.headers == (("h", None), ("mark", b"here")) for each in found)
     assert all((each.key, each.timestamp_ms) == (b"k", 1_700_000_000_000) for each in found)
+
+
+def test_where_records_take_long_those_that_are_done_are_sent(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    ready = tmp_path / "ready"
+    bench = _bench(cluster_a, cluster_b, unique, "Waits", args=str(ready))
+    values = [*(b"%d" % n for n in range(500)), b"hold", b"last"]
+    produce(cluster_a.bootstrap, _topic(bench), [Sample(value=value) for value in values])
+    with bench.running():
+        _await_values(bench, 1)
+        assert b"last" not in _values(bench)
+        ready.touch()
+        _await_values(bench, len(values))
+    assert _values(bench) == values
 
 
 def test_topics_that_no_pattern_names_are_copied_as_bytes(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 from uuid import uuid4
 
 from mm2.core.handled_records import SourceRecord, TargetRecord
@@ -24,6 +25,21 @@ async def fan_out_later(record: SourceRecord) -> list[SourceRecord]:
     """The same, but others have their turn first."""
     await asyncio.sleep(0)
     return fan_out(record)
+
+
+class Waits:
+    """Takes 5 ms for each record, and waits at ``hold`` until a file is there: the argument."""
+
+    def init(self, args: str) -> None:
+        """Takes the path of the file."""
+        self._file = Path(args)
+
+    async def handle(self, record: SourceRecord) -> list[SourceRecord]:
+        """Leaves the record as it is."""
+        await asyncio.sleep(0.005)
+        while record.value == b"hold" and not self._file.exists():  # noqa: ASYNC110 - no event
+            await asyncio.sleep(0.05)
+        return [record]
 
 
 class Marks:

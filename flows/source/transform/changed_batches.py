@@ -28,6 +28,9 @@ class RecordCopies(NamedTuple):
     routed: list[tuple[PartitionSender, DecodedRecord]]
 
 
+_SEND_AFTER_S: Final = 1.0
+"""Where records take long to change, those that are done do not wait for all that was fetched."""
+
 NOTHING: Final = RecordCopies([], [])
 
 
@@ -41,6 +44,7 @@ class CollectedRecords:
         records: for the partition's copy.
         routed: for other partitions, by what sends to them.
         size: bytes of all.
+        since: when the first was collected, in seconds of a clock that never goes back.
     """
 
     start: int
@@ -48,6 +52,7 @@ class CollectedRecords:
     records: list[DecodedRecord] = field(default_factory=list)
     routed: dict[PartitionSender, list[DecodedRecord]] = field(default_factory=dict)
     size: int = 0
+    since: float = 0.0
 
 
 @dataclass(slots=True, eq=False)
@@ -111,12 +116,16 @@ class ChangedBatches:
         offset: int,
         copies: RecordCopies,
     ) -> None:
-        """Adds what a record becomes; sends first what is enough for a batch."""
+        """Adds what a record becomes; sends first what is enough for a batch, or has waited."""
         size = sum(len(copy.body) for copy in copies.own)
         size += sum(len(copy.body) for _, copy in copies.routed)
+        now = time.monotonic()
         is_full = collected.size + size > self.limit(partition)
-        if collected.size and (is_full or len(collected.records) >= MOST_RECORDS):
+        is_due = is_full or now - collected.since > _SEND_AFTER_S
+        if collected.size and (is_due or len(collected.records) >= MOST_RECORDS):
             self.send(partition, collected, offset)
+        if not collected.size:
+            collected.since = now
         collected.records += copies.own
         for sender, copy in copies.routed:
             collected.routed.setdefault(sender, []).append(copy)
