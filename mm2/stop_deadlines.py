@@ -33,6 +33,9 @@ POSITIONS_S: Final = 5.0
 TRANSACTION_S: Final = 8.0
 """A commit of a transaction, its positions included."""
 
+SYNCS_S: Final = 1.0
+"""The last offset syncs, behind those that are being written: their cluster may be the source."""
+
 ABORT_S: Final = 2.0
 """A transaction that cannot be committed."""
 

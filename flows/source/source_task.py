@@ -177,8 +177,7 @@ class SourceTask:
         drained = await drain(
             partitions, parts.producer, parts.committer, within_s=self._spec.drain_within_s
         )
-        await parts.translation.settle(partitions)
-        await parts.translation.promote()
+        await parts.translation.end(partitions)
         parts.reporter.wake()
         await parts.reporter.report()
         # Whoever reads that we have ended may change positions; none of ours may be on its way.

@@ -25,6 +25,7 @@ from mm2.kafka.logs.read_log import records_to_end
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import BundleSpec
+from mm2.stop_deadlines import SYNCS_S
 
 log = structlog.get_logger()
 
@@ -122,6 +123,16 @@ class TranslationPublisher:
         """Publishes also the syncs that are not due yet."""
         if self._syncs is not None:
             await self._syncs.promote()
+
+    async def end(self, partitions: Iterable[MirroredPartition]) -> None:
+        """Publishes what is left of some partitions, if that does not take long."""
+        await self.settle(partitions)
+        try:
+            async with asyncio.timeout(SYNCS_S):
+                await self.promote()
+        except TimeoutError:
+            # As of a sync that fails: the next one makes up for them.
+            log.warning("offset_syncs.failed", error=f"not written within {SYNCS_S:.0f} s")
 
     async def run(self) -> None:
         """Publishes until cancelled."""
