@@ -185,6 +185,7 @@ class SourceController:
     async def _follow_topics(self, bundles: Bundles, slots: FlowSlots) -> None:
         async def assign(found: Assigned) -> None:
             self._partitions = len(found)
+            self._tasks.keep(found)
             await bundles.assign(found, self._most(slots))
 
         await self._term.while_leading(lambda: self._topics.run(assign))

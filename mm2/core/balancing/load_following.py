@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Container, Hashable
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Final, NamedTuple
@@ -76,6 +76,10 @@ class LoadFollowing:
         if before is not None:
             self._copied += records - before.records if run == before.run else records
         self._reports[partition] = _Reported(run, records, lag)
+
+    def keep(self, partitions: Container[TopicPartition]) -> None:
+        """Forgets all other partitions: the flow has them no more."""
+        self._reports = {at: each for at, each in self._reports.items() if at in partitions}
 
     def look(self, now: float) -> bool:
         """

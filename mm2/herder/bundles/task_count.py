@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Container
 from typing import Final
 
 import structlog
@@ -11,6 +12,7 @@ import structlog
 from mm2.config.flow_config import FlowConfig
 from mm2.core.balancing.load_following import LoadFollowing
 from mm2.core.balancing.spark_slots import DEFAULT_MASTER, is_in_process
+from mm2.core.model import TopicPartition
 from mm2.protocol.progress_records import BundleProgress
 from mm2.slot_allocation import FlowSlots
 
@@ -42,7 +44,13 @@ class TaskCount:
         """Learns how far a task is."""
         run = (progress.bundle, progress.pid)
         for each in progress.partitions:
-            self._load.observe(each.source, run=run, records=each.records, lag=each.lag)
+            # One that stopped is behind, however many tasks there are.
+            lag = 0 if each.error else each.lag
+            self._load.observe(each.source, run=run, records=each.records, lag=lag)
+
+    def keep(self, partitions: Container[TopicPartition]) -> None:
+        """Learns which partitions the flow has."""
+        self._load.keep(partitions)
 
     def look(self) -> bool:
         """Whether the load asks for another number of tasks than before."""

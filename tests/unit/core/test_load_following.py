@@ -91,6 +91,18 @@ def test_a_task_that_started_again_counts_from_zero() -> None:
     assert load.rate == pytest.approx(10.0)
 
 
+def test_partitions_that_are_gone_are_not_behind() -> None:
+    gone = TopicPartition(TopicName("gone"), 0)
+    load = LoadFollowing(most=8)
+    load.observe(_PARTITION, run="one", records=0, lag=0)
+    load.observe(gone, run="one", records=0, lag=10**9)
+    load.keep({_PARTITION})
+    for look in range(10):
+        load.observe(_PARTITION, run="one", records=60 * look, lag=0)
+        load.look(look * _EVERY_S)
+    assert (load.tasks, load.lag) == (1, 0)
+
+
 @given(
     most=st.integers(1, 50),
     steps=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**7)), max_size=60),
