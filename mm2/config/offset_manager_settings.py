@@ -36,6 +36,8 @@ class OffsetManagerSettings:
     retention_minutes: int
     retention_check: timedelta
     patience: timedelta
+    max_connections: int
+    max_connections_per_ip: int
     protocol: str = "PLAINTEXT"
     client_auth: str = "none"
     properties: Mapping[str, str]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import resource
 import ssl
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -17,6 +18,7 @@ from mm2.kafka.wire.relay import RelaySettings
 from mm2.offset_manager.instance import OffsetManager
 from mm2.offset_manager.server.client_listener import OffsetServer
 from mm2.offset_manager.server.client_session import ClusterAccess
+from mm2.offset_manager.server.connection_slots import ConnectionSlots
 
 log = structlog.get_logger()
 
@@ -45,6 +47,7 @@ async def serve(
         FatalError: it cannot go on.
         ClusterError: the cluster does not answer at the start, or refuses us.
     """
+    raise_open_files()
     stopping = asyncio.Event()
     obey(asyncio.get_running_loop(), stopping.set)
     manager = OffsetManager(settings, host=advertise[0], port=advertise[1])
@@ -52,7 +55,8 @@ async def serve(
     access = ClusterAccess(
         link, RelaySettings(manager.alias, settings.properties), must_log_in=settings.has_login
     )
-    server = OffsetServer(manager, access, _tls(settings))
+    slots = ConnectionSlots(settings.max_connections, settings.max_connections_per_ip)
+    server = OffsetServer(manager, access, slots, _tls(settings))
     listening = await server.serve(*listen)
     log.info("offset_manager.serving", listen=_shown(listen), advertise=_shown(advertise))
     try:
@@ -65,6 +69,12 @@ async def serve(
         server.close()
         await link.close()
         log.info("offset_manager.stopped")
+
+
+def raise_open_files() -> None:
+    """Each connection is an open file; Java raises the limit to the hard one by itself."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _tls(settings: OffsetManagerSettings) -> ssl.SSLContext | None:

@@ -186,6 +186,10 @@ EVENTS: Final = {
     "log partition; this one leads so many.",
     "offset_manager.connection_ended": "A client of the offset manager sent what is not answered, "
     "or the cluster did not answer.",
+    "offset_manager.connections_at_limit": "As many clients are connected as max.connections or "
+    "max.connections.per.ip allows. The connection that was idle for longest is closed for a new "
+    "one, or the new one if none is idle. Logged once in 10 s at most, with the number of such "
+    "connections since.",
     "offset_manager.expired": "Offsets of dead groups, or with a retention of their own, are "
     "deleted.",
     "offset_manager.loaded": "The offset manager has loaded log partitions that it has taken, and "

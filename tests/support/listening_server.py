@@ -17,6 +17,7 @@ from mm2.offset_manager.instance import OffsetManager
 from mm2.offset_manager.server.client_connection import ClientConnection
 from mm2.offset_manager.server.client_listener import OffsetServer
 from mm2.offset_manager.server.client_session import ClientSession, ClusterAccess
+from mm2.offset_manager.server.connection_slots import ConnectionSlots
 
 _PROPERTIES = {"bootstrap.servers": "127.0.0.1:1"}
 
@@ -29,13 +30,17 @@ class Listening:
     A server on a port of its own.
 
     Attributes:
+        slots: for connections.
         ended: gets each connection whose serving has ended.
     """
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, slots: ConnectionSlots | None = None
+    ) -> None:
         manager = OffsetManager(OffsetManagerSettings.of(_PROPERTIES))
         access = ClusterAccess(ClusterClient("c", _PROPERTIES), RelaySettings("c", _PROPERTIES))
-        self.server = OffsetServer(manager, access)
+        self.slots = slots or ConnectionSlots()
+        self.server = OffsetServer(manager, access, self.slots)
         self.ended: asyncio.Queue[ClientConnection] = asyncio.Queue()
         serve = OffsetServer._connected
 

@@ -51,5 +51,13 @@ OFFSET_MANAGER_KEYS: Final = (
         " the listener are named with the prefix listeners. (listeners.ssl.keystore.location, ...);"
         " without any of these, the ssl.* keys of the file count.",
         check=one_of("required", "requested", "none"), field="client_auth"),
+    _key("max.connections", Type.INT, "10000",
+        "Connections of clients, 10000 at most. At the limit, the one that has been idle for"
+        " longest is closed for a new one. If none is idle, the new one is closed.",
+        check=between(1, 10_000), field="max_connections"),
+    _key("max.connections.per.ip", Type.INT, "5000",
+        "Connections from one IPv4 address, or one IPv6 network of 64 bits. At the limit, one of"
+        " these is closed, as for max.connections.",
+        check=between(1), field="max_connections_per_ip"),
 )
 # fmt: on

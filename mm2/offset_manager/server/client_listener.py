@@ -18,11 +18,11 @@ from mm2.errors import ClusterError, FatalError, SchemaError
 from mm2.offset_manager.instance import OffsetManager
 from mm2.offset_manager.server.client_connection import ClientConnection
 from mm2.offset_manager.server.client_session import ClientSession, ClusterAccess
+from mm2.offset_manager.server.connection_slots import ConnectionSlots
 from mm2.offset_manager.server.frame_budget import FrameBudget, NoRoom
 
 log = structlog.get_logger()
 
-MOST_CONNECTIONS: Final = 10_000
 _IDLE_S: Final = 600.0
 """As ``connections.max.idle.ms`` of Kafka's brokers."""
 
@@ -47,6 +47,7 @@ class OffsetServer:
     Args:
         manager: the instance.
         access: to the cluster.
+        slots: for connections.
         tls: None listens without.
 
     Attributes:
@@ -54,15 +55,19 @@ class OffsetServer:
     """
 
     def __init__(
-        self, manager: OffsetManager, access: ClusterAccess, tls: ssl.SSLContext | None = None
+        self,
+        manager: OffsetManager,
+        access: ClusterAccess,
+        slots: ConnectionSlots,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         self.budget = FrameBudget()
         self._manager = manager
         self._access = access
         self._tls = tls
-        self._connections: set[ClientConnection] = set()
-        self._given_up = 0
-        self._warned_at = -_WARN_S
+        self._slots = slots
+        self._given_up = _Tally()
+        self._at_limit = _Tally()
 
     async def serve(self, host: str, port: int) -> asyncio.Server:
         """
@@ -84,20 +89,26 @@ class OffsetServer:
 
     def close(self) -> None:
         """Ends all connections."""
-        for each in list(self._connections):
+        for each in list(self._slots.clients):
             each.transport.close()
 
     async def _connected(self, client: ClientConnection) -> None:
-        if len(self._connections) >= MOST_CONNECTIONS:
+        if not self._has_room(client):
             client.transport.abort()
             return
-        self._connections.add(client)
+        self._slots.enter(client)
         session = ClientSession(self._manager, self._access)
         try:
             while True:
                 await self._answer_next(client, session)
         except (NoRoom, _NotSent) as error:
-            self._warn(client, str(error))
+            if count := self._given_up.due():
+                log.warning(
+                    "offset_manager.request_given_up",
+                    client=client.host,
+                    connections=count,
+                    error=str(error),
+                )
         except (OSError, EOFError, TimeoutError):
             pass
         except (SchemaError, ClusterError) as error:
@@ -107,11 +118,27 @@ class OffsetServer:
         finally:
             session.close()
             await client.close(_CLOSE_S)
-            self._connections.discard(client)
+            self._slots.leave(client)
+
+    def _has_room(self, client: ClientConnection) -> bool:
+        limit = self._slots.limit_reached(client.host)
+        if limit is None:
+            return True
+        has_room = self._slots.make_room(client.host)
+        closed = "the one idle for longest" if has_room else "the new one, as none is idle"
+        if count := self._at_limit.due():
+            log.warning(
+                "offset_manager.connections_at_limit",
+                client=client.host,
+                connections=count,
+                error=f"{limit} is reached: {closed} is closed",
+            )
+        return has_room
 
     async def _answer_next(self, client: ClientConnection, session: ClientSession) -> None:
-        async with asyncio.timeout(_IDLE_S):
-            size = await client.size()
+        with self._slots.idle(client):
+            async with asyncio.timeout(_IDLE_S):
+                size = await client.size()
         if not 0 < size <= session.most_bytes:
             raise SchemaError(f"a request of {size} bytes is not read")
         async with self.budget.room(client.host, size):
@@ -119,18 +146,22 @@ class OffsetServer:
         async with asyncio.timeout(_SEND_S):
             await client.send(answer)
 
-    def _warn(self, client: ClientConnection, reason: str) -> None:
-        """Not each time: whoever can have it happen could fill the disk."""
-        self._given_up += 1
+
+class _Tally:
+    """Connections to warn of, not each time: whoever can have it happen could fill the disk."""
+
+    def __init__(self) -> None:
+        self._connections = 0
+        self._told_at = -_WARN_S
+
+    def due(self) -> int:
+        """Counts one; returns how many came since the last warning, or 0 if it is too soon."""
+        self._connections += 1
         now = time.monotonic()
-        if now - self._warned_at >= _WARN_S:
-            log.warning(
-                "offset_manager.request_given_up",
-                client=client.host,
-                connections=self._given_up,
-                error=reason,
-            )
-            self._given_up, self._warned_at = 0, now
+        if now - self._told_at < _WARN_S:
+            return 0
+        count, self._connections, self._told_at = self._connections, 0, now
+        return count
 
 
 async def _request(client: ClientConnection, size: int) -> bytes:

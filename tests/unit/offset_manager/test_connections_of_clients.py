@@ -44,7 +44,7 @@ async def test_nothing_is_kept_for_a_client_that_reads_nothing(
         with await at.client(b"\0\0\0\1x"):
             ended = await at.ended.get()
             assert ended.transport.get_write_buffer_size() == 0
-            assert not at.server._connections
+            assert not at.slots.clients
 
 
 async def test_what_was_answered_before_a_bad_request_is_sent(

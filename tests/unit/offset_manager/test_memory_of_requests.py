@@ -13,7 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from mm2.offset_manager.server import client_listener, frame_budget
-from mm2.offset_manager.server.client_listener import MOST_CONNECTIONS
+from mm2.offset_manager.server.connection_slots import MOST_CONNECTIONS
 from mm2.offset_manager.server.frame_budget import LARGE_BYTES, SMALL_BYTES, FrameBudget
 from tests.support.eventually import eventually_async
 from tests.support.listening_server import SIZE, Listening, answering
@@ -151,7 +151,7 @@ async def test_connections_that_close_give_their_memory_back(
         await held(at, 0)
         for _ in range(40):
             await at.ended.get()
-        assert not at.server._connections
+        assert not at.slots.clients
         assert at.server.budget.held == 0
 
 

@@ -1,0 +1,137 @@
+"""How many clients may be connected, and who makes room for one more."""
+
+from __future__ import annotations
+
+import asyncio
+import resource
+from collections.abc import Sequence
+from contextlib import ExitStack
+from socket import socket
+
+import pytest
+from structlog.testing import capture_logs
+
+from mm2.config.offset_manager_settings import OffsetManagerSettings
+from mm2.errors import ConfigErrors
+from mm2.offset_manager.serve import raise_open_files
+from mm2.offset_manager.server.client_session import ClientSession
+from mm2.offset_manager.server.connection_slots import (
+    MOST_CONNECTIONS,
+    MOST_CONNECTIONS_OF_A_HOST,
+    ConnectionSlots,
+)
+from tests.support.listening_server import SIZE, Listening, answering
+
+pytestmark = pytest.mark.timeout(30)
+
+ANSWER = b"answer"
+REQUEST = SIZE.pack(1) + b"x"
+ELSEWHERE = "127.0.0.2"
+
+
+async def answer_of(client: socket) -> bytes:
+    """An answer; nothing from a connection that was closed."""
+    try:
+        return await asyncio.get_running_loop().sock_recv(client, len(ANSWER))
+    except ConnectionResetError:
+        return b""
+
+
+async def asks(client: socket) -> bytes:
+    await asyncio.get_running_loop().sock_sendall(client, REQUEST)
+    return await answer_of(client)
+
+
+async def answered(at: Listening, clients: ExitStack, host: str = "127.0.0.1") -> socket:
+    """A client that has its answer, and is idle from then on."""
+    client = clients.enter_context(await at.client(host=host))
+    assert await asks(client) == ANSWER
+    return client
+
+
+async def test_the_one_that_was_idle_for_longest_makes_room_for_a_new_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answering(monkeypatch, ANSWER)
+    async with Listening(monkeypatch, ConnectionSlots(3)) as at:
+        with ExitStack() as clients, capture_logs() as logged:
+            first, second, third = [await answered(at, clients) for _ in range(3)]
+            assert await asks(first) == ANSWER
+            fourth = await answered(at, clients, ELSEWHERE)
+            assert await answer_of(second) == b""
+            assert [await asks(each) for each in (first, third, fourth)] == [ANSWER] * 3
+            assert len(at.slots.clients) == 3
+    (warning,) = [each for each in logged if each["log_level"] == "warning"]
+    assert warning["event"] == "offset_manager.connections_at_limit"
+    assert warning["client"] == ELSEWHERE
+    assert warning["error"] == "max.connections is reached: the one idle for longest is closed"
+
+
+async def test_one_address_takes_no_connections_from_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answering(monkeypatch, ANSWER)
+    async with Listening(monkeypatch, ConnectionSlots(10, 2)) as at:
+        with ExitStack() as clients, capture_logs() as logged:
+            honest = await answered(at, clients, ELSEWHERE)
+            many = [await answered(at, clients) for _ in range(5)]
+            assert await asks(honest) == ANSWER
+            assert [await answer_of(each) for each in many[:3]] == [b""] * 3
+            assert [await asks(each) for each in many[3:]] == [ANSWER] * 2
+    (warning,) = [each for each in logged if each["log_level"] == "warning"]
+    assert warning["error"].startswith("max.connections.per.ip is reached")
+
+
+async def test_none_is_closed_with_a_request_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, may_answer = asyncio.Semaphore(0), asyncio.Event()
+
+    async def late(_: ClientSession, _frame: bytes) -> Sequence[bytes]:
+        begun.release()
+        await may_answer.wait()
+        return [ANSWER]
+
+    monkeypatch.setattr(ClientSession, "answer", late)
+    async with Listening(monkeypatch, ConnectionSlots(2)) as at:
+        with ExitStack() as clients:
+            busy = [clients.enter_context(await at.client(REQUEST)) for _ in range(2)]
+            for _ in busy:
+                await begun.acquire()
+            refused = clients.enter_context(await at.client(REQUEST))
+            assert await answer_of(refused) == b""
+            may_answer.set()
+            assert [await answer_of(each) for each in busy] == [ANSWER] * 2
+
+
+async def test_connections_that_have_ended_take_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    answering(monkeypatch, ANSWER)
+    async with Listening(monkeypatch, ConnectionSlots(2, 1)) as at:
+        for _ in range(3):
+            with ExitStack() as clients, capture_logs() as logged:
+                await answered(at, clients)
+            await at.ended.get()
+            assert logged == []
+        assert not at.slots.clients
+        assert not at.slots._by_host
+
+
+def test_the_limits_are_settings() -> None:
+    servers = {"bootstrap.servers": "kafka:9092"}
+    default = OffsetManagerSettings.of(servers)
+    assert default.max_connections == MOST_CONNECTIONS
+    assert default.max_connections_per_ip == MOST_CONNECTIONS_OF_A_HOST
+    asked = {"max.connections": "20", "max.connections.per.ip": "2147483647"}
+    found = OffsetManagerSettings.of({**servers, **asked})
+    assert (found.max_connections, found.max_connections_per_ip) == (20, 2**31 - 1)
+    assert found.properties == servers
+    with pytest.raises(ConfigErrors, match=r"max\.connections"):
+        OffsetManagerSettings.of({**servers, "max.connections": "10001"})
+
+
+def test_as_many_files_may_be_open_as_the_hard_limit_allows() -> None:
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (before[1] - 1, before[1]))
+        raise_open_files()
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == (before[1], before[1])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
