@@ -83,11 +83,16 @@ class Stream:
     """One run of a stream; made by ``open``."""
 
     def __init__(
-        self, spec: StreamSpec, clients: StreamClients, tell: Callable[[bytes], None]
+        self,
+        spec: StreamSpec,
+        clients: StreamClients,
+        tell: Callable[[bytes], None],
+        zookeeper: ZooKeeperOffsets | None,
     ) -> None:
         self._spec = spec
         self._tell = tell
         self._admin = clients.source_admin
+        self._zookeeper = zookeeper
         self._parts = StreamParts(spec, clients)
 
     @classmethod
@@ -96,6 +101,8 @@ class Stream:
     ) -> Stream:
         """
         Connects to both clusters; ``tell`` is given reports, if the spec wants them.
+
+        ZooKeeper is not waited for, as it is not when it goes away later.
 
         Raises:
             ClusterError: one cannot be reached, or refuses us.
@@ -123,7 +130,7 @@ class Stream:
             source_admin=admins[0],
             target_admin=admins[1],
         )
-        stream = cls(spec, clients, tell)
+        stream = cls(spec, clients, tell, zookeeper)
         if spec.errors.dead_letter_topic is not None:
             await stream._parts.topics.create(spec.errors.dead_letter_topic)
         return stream
@@ -164,6 +171,9 @@ class Stream:
                 group.create_task(self._follow_topics(), name="topics"),
                 group.create_task(parts.member.run(), name="member"),
             ]
+            if self._zookeeper is not None:
+                awaiting = self._zookeeper.until_connected()
+                copying.append(group.create_task(awaiting, name="zookeeper"))
             if self._spec.reports:
                 copying.append(group.create_task(self._report(), name="reports"))
             await stop.wait()

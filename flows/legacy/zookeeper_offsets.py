@@ -15,7 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
-from kazoo.client import KazooClient
+import structlog
+from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import BadVersionError, KazooException, NodeExistsError, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError, SequentialThreadingHandler
 
@@ -25,9 +26,12 @@ from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.security.tls import tls_context
 from mm2.stop_deadlines import ZOOKEEPER_ANSWER_S, ZOOKEEPER_S
 
+log = structlog.get_logger()
+
 T = TypeVar("T")
 
 _ALIAS: Final = "ZooKeeper"
+_WARN_AGAIN_S: Final = 60.0
 
 
 class _TlsHandler(SequentialThreadingHandler):  # type: ignore[misc] # kazoo has no types
@@ -81,15 +85,30 @@ class ZooKeeperOffsets:
             handler=self._tls,
         )
         self._unanswered: list[Any] = []
+        self._connected = asyncio.Event()
 
     async def start(self) -> None:
-        """
-        Connects; later on it connects again by itself.
+        """Begins to connect, and waits for no server; each request waits for one."""
+        loop = asyncio.get_running_loop()
 
-        Raises:
-            Unavailable: no server answers in time.
-        """
-        await self._call(lambda: self._client.start(timeout=self._settings.connect_timeout_s))
+        def heard(state: KazooState) -> None:
+            if state == KazooState.CONNECTED:
+                loop.call_soon_threadsafe(self._connected.set)
+
+        self._client.add_listener(heard)
+        await self._call(self._client.start_async)
+
+    async def until_connected(self) -> None:
+        """Waits until a server has answered for the first time; warns now and then meanwhile."""
+        within_s = self._settings.connect_timeout_s
+        while not self._connected.is_set():
+            try:
+                async with asyncio.timeout(within_s):
+                    await self._connected.wait()
+            except TimeoutError:
+                error = self._unavailable("no server has answered yet")
+                log.warning("stream.zookeeper_awaited", error=str(error))
+                within_s = _WARN_AGAIN_S
 
     async def close(self) -> None:
         """Ends the session."""
@@ -187,5 +206,8 @@ class ZooKeeperOffsets:
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, job)
         except (KazooException, KazooTimeoutError, OSError) as error:
-            reason = (self._tls and self._tls.trouble) or str(error) or type(error).__name__
-            raise Unavailable(_ALIAS, f"{self._settings.connect}: {reason}") from error
+            raise self._unavailable(str(error) or type(error).__name__) from error
+
+    def _unavailable(self, reason: str) -> Unavailable:
+        trouble = (self._tls and self._tls.trouble) or reason
+        return Unavailable(_ALIAS, f"{self._settings.connect}: {trouble}")

@@ -140,6 +140,8 @@ EVENTS: Final = {
     "partitions.",
     "stream.topic_not_grown": "Partitions could not be added to a topic of the target; it is "
     "looked at again.",
+    "stream.zookeeper_awaited": "No server of zookeeper.connect has answered since the stream "
+    "began. Partitions whose offsets only ZooKeeper may have wait for it. Said once a minute.",
     "streams.started": "kafka-mirror-maker runs these many streams.",
     "topic_ids.unknown": "A cluster does not say which topics it has; that some were made anew is "
     "not seen meanwhile.",

@@ -22,6 +22,7 @@ from tests.support.legacy_tool import (
     all_copies,
     committed_offsets,
     copies_when,
+    events_of,
     legacy_tool,
     stream_shares,
 )
@@ -30,7 +31,9 @@ from tests.support.process import freeze
 from tests.support.records import create_topic, numbered, produce
 from tests.support.zookeeper import (
     client_of,
+    free_port,
     kept_offsets,
+    running_at,
     secured_zookeeper,
     watched_zookeeper,
     zookeeper,
@@ -106,8 +109,9 @@ async def test_zookeeper_is_asked_by_tls_with_the_keys_of_kafkas_brokers(tmp_pat
         settings = zookeeper_settings({**text, **other, "zookeeper.connect": address})
         assert settings is not None
         store = ZooKeeperOffsets(settings, GroupId("g"))
+        await store.start()
         with pytest.raises(Unavailable, match="certificate verify failed"):
-            await store.start()
+            await store.committed([AT])
         await store.close()
 
 
@@ -116,8 +120,9 @@ async def test_a_server_that_is_not_there_is_named() -> None:
         connect="127.0.0.1:1", session_timeout_s=1, connect_timeout_s=0.2, is_alone=True
     )
     store = ZooKeeperOffsets(settings, GroupId("g"))
+    await store.start()
     with pytest.raises(Unavailable, match=r"127\.0\.0\.1:1"):
-        await store.start()
+        await store.committed([AT])
     await store.close()
 
 
@@ -290,3 +295,47 @@ def test_a_stream_that_waits_for_zookeeper_holds_up_no_rebalance_and_goes_on_wit
         assert running.stop() == 0
     copied = [int(each.value or b"") for each in all_copies(cluster_b, topic, 3)]
     assert sorted(copied) == list(range(60))
+
+
+@pytest.mark.broker
+@pytest.mark.spark
+@pytest.mark.parametrize("storage", ["offsets.storage=zookeeper", "dual.commit.enabled=true"])
+def test_a_stream_waits_for_a_zookeeper_that_is_away_at_its_start(
+    clusters: tuple[Cluster, Cluster], unique: str, tmp_path: Path, storage: str
+) -> None:
+    """It names the address, obeys SIGTERM meanwhile, and goes on at the offsets that are there."""
+    (cluster_a, cluster_b), topic, group = clusters, f"{unique}-t", f"{unique}-g"
+    create_topic(cluster_a.bootstrap, topic, partitions=1)
+    produce(cluster_a.bootstrap, topic, numbered(0, 20, 1))
+    port = free_port()
+    address, (key, _, value) = f"127.0.0.1:{port}", storage.partition("=")
+    consumer = {key: value, "zookeeper.connect": address, "zookeeper.connection.timeout.ms": "500"}
+    with running_at(port, tmp_path), client_of(address) as client:
+        path = f"/consumers/{group}/offsets/{topic}/0"
+        client.create(path, b"5", makepath=True)
+    with ExitStack() as stack:
+
+        def start(name: str) -> Mirror:
+            folder = tmp_path / name
+            folder.mkdir()
+            words = ("--include", topic, "--offset.commit.interval.ms", "500")
+            tool = legacy_tool(folder, cluster_a, cluster_b, group, *words, consumer=consumer)
+            return stack.enter_context(tool)
+
+        def says(tool: Mirror, event: str) -> bool:
+            return any(
+                each["event"] == event and address in each["error"] for each in events_of(tool)
+            )
+
+        stopped = start("stopped")
+        eventually(lambda: says(stopped, "stream.zookeeper_awaited"))
+        assert stopped.stop() == 0
+        waiting = start("waiting")
+        eventually(lambda: says(waiting, "stream.zookeeper_awaited"))
+        eventually(lambda: stream_shares(waiting) == {0: 1})
+        stack.enter_context(running_at(port, tmp_path))
+        copies_when(cluster_b, topic, 15)
+        eventually(lambda: kept_offsets(address, group, topic, 1) == [20])
+        assert waiting.stop() == 0
+    copied = [int(each.value or b"") for each in all_copies(cluster_b, topic, 1)]
+    assert copied == list(range(5, 20))

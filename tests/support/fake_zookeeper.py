@@ -6,6 +6,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+from kazoo.client import KazooState
 from kazoo.exceptions import BadVersionError, NodeExistsError, NoNodeError
 from kazoo.handlers.threading import AsyncResult
 
@@ -24,11 +25,13 @@ class FakeZooKeeper:
         self.nodes: dict[str, tuple[bytes, int]] = {}
         self.answers = 1_000
         self._waiting: list[Callable[[], None]] = []
+        self._listeners: list[Callable[[KazooState], None]] = []
         self._handler = SimpleNamespace(running=False)
 
     def come_back(self) -> None:
         """Carries out what waits, and answers from now on."""
         self.answers = 1_000
+        self._tell()
         waiting, self._waiting = self._waiting, []
         for request in waiting:
             request()
@@ -51,11 +54,24 @@ class FakeZooKeeper:
         assert makepath
         return self._request(lambda: self._create(path, data))
 
+    def add_listener(self, listener: Callable[[KazooState], None]) -> None:
+        """As kazoo's."""
+        self._listeners.append(listener)
+
+    def start_async(self) -> None:
+        """As kazoo's; it has no connection while it does not answer."""
+        if self.answers > 0:
+            self._tell()
+
     def stop(self) -> None:
         """As kazoo's."""
 
     def close(self) -> None:
         """As kazoo's."""
+
+    def _tell(self) -> None:
+        for each in self._listeners:
+            each(KazooState.CONNECTED)
 
     def _get(self, path: str) -> tuple[bytes, Any]:
         if path not in self.nodes:

@@ -29,18 +29,24 @@ def zookeeper(folder: Path) -> Iterator[str]:
 @contextmanager
 def watched_zookeeper(folder: Path) -> Iterator[tuple[str, Watched]]:
     """The same, with its process."""
-    port = _free_port()
+    port = free_port()
+    with running_at(port, folder) as process:
+        yield f"127.0.0.1:{port}", process
+
+
+@contextmanager
+def running_at(port: int, folder: Path) -> Iterator[Watched]:
+    """One server at a port, once it answers."""
     with _running(folder, [str(port), str(folder / "zookeeper")]) as process:
-        address = f"127.0.0.1:{port}"
-        with client_of(address):
+        with client_of(f"127.0.0.1:{port}"):
             pass
-        yield address, process
+        yield process
 
 
 @contextmanager
 def secured_zookeeper(folder: Path, stores: Mapping[str, str]) -> Iterator[str]:
     """One that is reached by TLS alone; ``stores`` are its own settings, below ``ssl.``."""
-    port = _free_port()
+    port = free_port()
     lines = {
         "dataDir": str(folder / "zookeeper"),
         "secureClientPort": str(port),
@@ -54,7 +60,8 @@ def secured_zookeeper(folder: Path, stores: Mapping[str, str]) -> Iterator[str]:
         yield f"127.0.0.1:{port}"
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of 127.0.0.1 at which nobody listens."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
+from structlog.testing import capture_logs
 
 from flows.legacy import zookeeper_offsets
 from flows.legacy.zookeeper_offsets import ZooKeeperOffsets
 from mm2.config.legacy.zookeeper_keys import ZooKeeperSettings
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.errors import Unavailable
+from tests.support.eventually import eventually_async
 from tests.support.fake_zookeeper import FakeZooKeeper
 
 A, B = (TopicPartition(TopicName("t"), number) for number in range(2))
@@ -27,12 +30,16 @@ def keeper(monkeypatch: pytest.MonkeyPatch) -> FakeZooKeeper:
 
 
 @asynccontextmanager
-async def offsets() -> AsyncIterator[ZooKeeperOffsets]:
+async def offsets(connect_timeout_s: float = 6) -> AsyncIterator[ZooKeeperOffsets]:
     settings = ZooKeeperSettings(
-        connect="keeper:2181", session_timeout_s=6, connect_timeout_s=6, is_alone=True
+        connect="keeper:2181",
+        session_timeout_s=6,
+        connect_timeout_s=connect_timeout_s,
+        is_alone=True,
     )
     store = ZooKeeperOffsets(settings, GroupId("g"))
     try:
+        await store.start()
         yield store
     finally:
         await store.close()
@@ -100,3 +107,29 @@ async def test_who_is_overtaken_between_reading_and_writing_has_not_committed(
     async with offsets() as store:
         assert await store.commit({A: 5, B: 1}) == {B}
         assert await store.committed([A, B]) == {A: 9, B: 1}
+
+
+@pytest.mark.timeout(30)
+async def test_a_server_that_is_away_at_the_start_is_named_until_it_answers(
+    keeper: FakeZooKeeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(zookeeper_offsets, "_WARN_AGAIN_S", 0.01)
+    keeper.answers = 0
+    with capture_logs() as logged:
+        async with offsets(connect_timeout_s=0.01) as store:
+            waiting = asyncio.create_task(store.until_connected())
+            await eventually_async(lambda: asyncio.sleep(0, len(logged) > 1))
+            assert not waiting.done()
+            keeper.come_back()
+            await waiting
+            assert await store.commit({A: 3}) == {A}
+    assert {each["event"] for each in logged} == {"stream.zookeeper_awaited"}
+    assert "keeper:2181: no server has answered yet" in logged[0]["error"]
+
+
+async def test_nothing_is_said_of_a_server_that_answers(keeper: FakeZooKeeper) -> None:
+    assert keeper.answers
+    with capture_logs() as logged:
+        async with offsets() as store:
+            await store.until_connected()
+    assert logged == []
