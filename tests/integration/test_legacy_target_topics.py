@@ -12,6 +12,7 @@ from confluent_kafka.admin._config import ConfigResource
 
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
+from tests.support.held_creation import HeldCreation, times
 from tests.support.legacy_tool import all_copies, copies_when, events_of, legacy_tool, stream_shares
 from tests.support.mirror import Mirror
 from tests.support.records import create_topic, numbered, produce
@@ -53,6 +54,19 @@ def members_with(cluster: Cluster, group: str, topic: str) -> Counter[str]:
     )
 
 
+def first_partition_owner(cluster: Cluster, group: str, topic: str) -> str:
+    """The ``client.id`` of the member that has partition 0."""
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 0})
+    found = admin.describe_consumer_groups([group])[group].result(30)
+    (owner,) = (
+        member.client_id
+        for member in found.members
+        for where in member.assignment.topic_partitions
+        if (where.topic, where.partition) == (topic, 0)
+    )
+    return str(owner)
+
+
 def test_of_two_processes_one_creates_a_topic_like_the_sources_and_both_copy_to_it(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
@@ -92,3 +106,43 @@ def test_of_two_processes_one_creates_a_topic_like_the_sources_and_both_copy_to_
             numbers = [int(each.value or b"") for each in copies if each.partition == partition]
             # Some may come twice, if the group takes partitions away from who is silent.
             assert list(dict.fromkeys(numbers)) == list(range(partition, 200, PARTITIONS))
+
+
+def test_who_does_not_own_partition_0_waits_until_the_owner_has_created_the_topic(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    """The owner is held up before it creates the topic; the other one does not create it."""
+    first, second, group = f"{unique}-first", f"{unique}-second", f"{unique}-g"
+    for cluster in (cluster_a, cluster_b):
+        create_topic(cluster.bootstrap, first, partitions=PARTITIONS)
+    listener = f"{HeldCreation.__module__}:{HeldCreation.__name__}"
+    folders = {name: tmp_path / name for name in ("one", "two")}
+    with ExitStack() as stack:
+        tools: dict[str, Mirror] = {}
+        for name, folder in folders.items():
+            folder.mkdir()
+            words = ["--include", f"{first}|{second}", "--consumer.rebalance.listener", listener]
+            words += ["--rebalance.listener.args", str(folder)]
+            consumer = {"client.id": name}
+            tool = legacy_tool(folder, cluster_a, cluster_b, group, *words, consumer=consumer)
+            tools[name] = stack.enter_context(tool)
+        eventually(lambda: [stream_shares(each) for each in tools.values()] == [{0: 1}] * 2)
+        create_topic(cluster_a.bootstrap, second, partitions=PARTITIONS)
+        produce(cluster_a.bootstrap, second, numbered(0, 100, PARTITIONS))
+
+        def asked() -> list[str]:
+            return [name for name, each in folders.items() if times(each, "asked", second)]
+
+        (owner,) = eventually(asked)
+        (other,) = folders.keys() - {owner}
+        eventually(lambda: times(folders[other], "looked", second) > 2)
+        assert asked() == [owner]
+        assert second not in partition_counts(cluster_b)
+        (folders[owner] / "allowed").touch()
+        copies_when(cluster_b, second, 100)
+        eventually(lambda: [stream_shares(each) for each in tools.values()] == [{0: 2}] * 2)
+        assert first_partition_owner(cluster_a, group, second).startswith(owner)
+        assert [tool.stop() for tool in tools.values()] == [0, 0]
+        assert created([tools[owner]], second) == [PARTITIONS]
+        assert created([tools[other]], second) == []
+        assert asked() == [owner]
