@@ -95,6 +95,43 @@ def test_a_driver_that_is_killed_loses_nothing_and_repeats_nothing(
     assert [each.value for each in committed(cluster_b.bootstrap, remote)] == own
 
 
+def test_each_column_of_a_copy_is_what_its_expression_makes(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    """Partitions change places, and one of them goes to another topic."""
+    topic, time_ms = f"{unique}-t", 1_700_000_000_123
+    create_topic(cluster_a.bootstrap, topic, 2)
+    columns = {
+        "where": "offset != 1",
+        "key": "concat(CAST(key AS STRING), '!')",
+        "value": f"concat({_TEXT}, '@', CAST(offset AS STRING))",
+        "headers": "filter(headers, h -> h.key != 'old')",
+        "timestamp": "timestamp + INTERVAL 1 HOUR",
+        "topic": "if(partition = 0, topic, concat(topic, '.more'))",
+        "partition": "1 - partition",
+    }
+    settings = {f"A->B.transforms.sql.{name}": text for name, text in columns.items()}
+    headers = (("old", b"o"), ("h", b"\xff"), ("none", None))
+    samples = [
+        Sample(
+            key=key, value=b"v", headers=headers, partition=partition, timestamp_ms=time_ms + offset
+        )
+        for partition in (0, 1)
+        for offset, key in enumerate([b"k", b"left out", None])
+    ]
+    produce(cluster_a.bootstrap, topic, samples)
+    settings["heartbeats.replication.enabled"] = "false"
+    with Mirror(tmp_path, one_way(cluster_a, cluster_b, topic, settings)) as mirror:
+        own = consume(cluster_b.bootstrap, f"A.{topic}", 2, timeout=120)
+        other = consume(cluster_b.bootstrap, f"A.{topic}.more", 2, timeout=120)
+        assert mirror.stop() == 0
+    for copies, partition in ((own, 1), (other, 0)):
+        assert [each.content for each in copies] == [
+            (key, value, headers[1:], partition, time_ms + 3_600_000 + offset)
+            for offset, key, value in ((0, b"k!", b"v@0"), (2, None, b"v@2"))
+        ]
+
+
 def test_what_spark_fails_for_is_a_dead_letter_and_topics_that_are_not_named_stay(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
