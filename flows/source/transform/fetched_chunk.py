@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -23,7 +23,7 @@ _MOST_BYTES: Final = 256 << 10
 @dataclass(slots=True)
 class FetchedChunk:
     """
-    Batches of one fetch.
+    Batches of one fetch, or of several that had to wait.
 
     Attributes:
         position: the first offset that counts.
@@ -41,6 +41,16 @@ class FetchedChunk:
     resets: int = 0
     _decoded: tuple[Batch, Sequence[DecodedRecord]] | None = None
 
+    def take_in(self, later: FetchedChunk) -> bool:
+        """Takes in what was fetched behind it, unless it is much; says whether it has."""
+        follows = (later.position, later.resets) == (self.end, self.resets)
+        if not follows or self.size + later.size > _MOST_BYTES:
+            return False
+        self.batches += later.batches
+        self.end = later.end
+        self.size += later.size
+        return True
+
     def decode(self, batch: Batch, most_plain: int) -> Sequence[DecodedRecord]:
         """
         The records of a batch; those of the last one are kept, as parts of it may come in turn.
@@ -51,6 +61,16 @@ class FetchedChunk:
         if self._decoded is None or self._decoded[0] is not batch:
             self._decoded = batch, records_of(batch, most_plain)
         return self._decoded[1]
+
+
+def append(chunks: MutableSequence[FetchedChunk], chunk: FetchedChunk) -> None:
+    """
+    Appends a chunk; to the last one if it can be.
+
+    The first one is being changed. All that waits behind it may take as long as a single record.
+    """
+    if len(chunks) <= 1 or not chunks[-1].take_in(chunk):
+        chunks.append(chunk)
 
 
 def alike(

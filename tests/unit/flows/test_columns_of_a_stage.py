@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import struct
 from dataclasses import replace
 from typing import Any
@@ -20,6 +21,7 @@ from flows.source.transform.column_transforms import of_chain, user_function
 from mm2.core.handled_records import SourceRecord
 from mm2.core.model import TopicName, TopicPartition
 from tests.support.batches import Plain, read_batch, write_batch
+from tests.support.eventually import eventually_async
 from tests.support.specs import error_settings
 from tests.support.stage_bench import KnownRoutes, StageBench, numbered
 from tests.support.transform_chains import chain_of
@@ -58,6 +60,31 @@ async def test_a_class_is_initialised_and_changes_all_rows() -> None:
     bench = StageBench(columns_only("Marks"))
     await bench.copy(numbered(0, 1))
     assert bench.values == [b"m.0", b"m.1"]
+
+
+async def test_what_is_fetched_while_rows_are_changed_is_changed_together() -> None:
+    changes: list[list[int]] = []
+    go_on = asyncio.Event()
+
+    async def change(rows: pa.RecordBatch) -> pa.RecordBatch:
+        changes.append(rows.column("offset").to_pylist())
+        await go_on.wait()
+        return rows
+
+    bench = StageBench(ColumnHandle(never, change))
+    async with bench.running():
+        for offset in range(5):
+            bench.take(numbered(offset))
+        await eventually_async(lambda: asyncio.sleep(0, changes))
+        bench.take(numbered(5, 6))
+        go_on.set()
+    assert changes == [[0], [1, 2, 3, 4, 5, 6]]
+    assert bench.values == [b"%d" % n for n in range(7)]
+    assert [batch.covers for batch in bench.sent] == [range(1), range(1, 7)]
+    assert (bench.budget.used, bench.partition.progress.queued) == (
+        sum(batch.size for batch in bench.sent),
+        sum(batch.size for batch in bench.sent),
+    )
 
 
 async def test_batches_of_which_no_row_is_left_are_passed_over() -> None:
