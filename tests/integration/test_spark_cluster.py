@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,7 @@ from tests.support.mirror import Mirror, one_way, worker_pids
 from tests.support.records import Sample, consume, create_topic, produce
 from tests.support.spark_cluster import SparkCluster
 from tests.support.specs import sample_spec
+from tests.support.sql_numbers import EXPRESSIONS, SqlNumbers
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -75,6 +77,35 @@ def test_a_flow_copies_on_all_workers_and_goes_on_when_one_is_replaced(
         eventually(mirror.text, until=lambda text: '"event": "source.' in text)
         assert mirror.stop() == 0
         assert _SECRET not in mirror.text()
+
+
+@pytest.mark.broker
+@pytest.mark.parametrize("mode", [pytest.param("disabled", marks=pytest.mark.thorough), "enabled"])
+def test_sql_on_all_workers_loses_nothing_when_an_executor_is_killed(
+    spark: SparkCluster,
+    cluster_a: Cluster,
+    cluster_b: Cluster,
+    unique: str,
+    tmp_path: Path,
+    *,
+    mode: str,
+) -> None:
+    numbers = SqlNumbers(cluster_a, cluster_b, unique)
+    settings = {
+        **EXPRESSIONS,
+        "spark.master": spark.url,
+        "spark.authenticate.secret": _SECRET,
+        "B.exactly.once.source.support": mode,
+    }
+    with Mirror(tmp_path, one_way(cluster_a, cluster_b, unique, settings)) as mirror:
+        with numbers.traffic.running():
+            numbers.wait_for_later()
+            eventually(spark.tasks, until=lambda count: count == 2)
+            numbers.survive(lambda: random.choice(spark.executors()).kill())
+        outcome = numbers.complete()
+        assert mirror.stop() == 0
+    assert (outcome.lost, outcome.is_in_order) == (0, True)
+    assert mode == "disabled" or outcome.twice == 0
 
 
 @pytest.mark.thorough
