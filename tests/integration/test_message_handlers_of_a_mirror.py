@@ -52,7 +52,7 @@ def test_each_record_becomes_three_and_a_killed_driver_repeats_none(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path, support: str
 ) -> None:
     changed, plain = f"{unique}-t", f"{unique}-plain"
-    settings = _settings(unique, **{"exactly.once.source.support": support})
+    settings = _settings(unique, **{"B.exactly.once.source.support": support})
     text = one_way(cluster_a, cluster_b, f"{unique}-.*", settings)
     for topic in (changed, plain):
         create_topic(cluster_a.bootstrap, topic)
