@@ -149,9 +149,10 @@ def _effective(key: Key, config: Mapping[str, str]) -> str | None:
     if key.type is Type.PASSWORD:
         return HIDDEN
     try:
-        return _text(key.parse(written))
+        value = key.parse(written)
     except ConfigError:
         return None
+    return key.word if key.word and value is None else _text(value)
 
 
 def _text(value: Value) -> str | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable
+from collections.abc import Container
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Final, NamedTuple
 
-from mm2.core.model import TopicPartition
+from mm2.core.model import NO_OFFSET, TopicPartition
 
 BEHIND_S: Final = 10.0
 """A flow that needs longer than this to copy what is there already is behind."""
@@ -26,8 +26,7 @@ _USE: Final = 0.5
 
 
 class _Reported(NamedTuple):
-    run: Hashable
-    records: int
+    position: int
     lag: int
 
 
@@ -38,13 +37,13 @@ class LoadFollowing:
 
     A flow that is behind for two looks in a row gets twice as many; they go again if they did not
     copy faster, as where a quota or the target is what holds it back. One that is not behind for
-    five looks gets as few as had been enough for twice its rate.
+    five looks gets fewer, half of them at least, if these are enough for twice its rate.
 
     Attributes:
         tasks: how many the flow is to have.
         most: how many it can use, and may have.
-        lag: records that are still to be copied, as of the last look.
-        rate: records per second that were copied before the last look.
+        lag: source offsets that are still to be copied, as of the last look.
+        rate: source offsets per second that were copied, or left out, before the last look.
     """
 
     tasks: int = 1
@@ -60,25 +59,29 @@ class LoadFollowing:
     """How many tasks there were before the last were added, and their rate."""
 
     _given_up: int = 0
-    _best: float = 0.0
-    """Most records per second that one task has copied while the flow was behind."""
+    _pace: float = 0.0
+    """Offsets per second that one task has copied when the flow was behind last."""
 
-    def observe(self, partition: TopicPartition, *, run: Hashable, records: int, lag: int) -> None:
+    _partitions: Container[TopicPartition] | None = None
+
+    def observe(self, partition: TopicPartition, *, position: int, lag: int) -> None:
         """
         Learns how far a partition is.
 
         Args:
-            run: names the run of a task that reports.
-            records: that this run has copied so far.
-            lag: records that are still to be copied.
+            position: source offset of the last record that was copied; -1 if not known yet.
+            lag: source offsets that are still to be copied.
         """
+        if self._partitions is not None and partition not in self._partitions:
+            return
         before = self._reports.get(partition)
-        if before is not None:
-            self._copied += records - before.records if run == before.run else records
-        self._reports[partition] = _Reported(run, records, lag)
+        if before is not None and before.position != NO_OFFSET:
+            self._copied += max(0, position - before.position)
+        self._reports[partition] = _Reported(position, lag)
 
     def keep(self, partitions: Container[TopicPartition]) -> None:
-        """Forgets all other partitions: the flow has them no more."""
+        """Forgets all other partitions: the flow has them no more, whatever tasks still report."""
+        self._partitions = partitions
         self._reports = {at: each for at, each in self._reports.items() if at in partitions}
 
     def look(self, now: float) -> bool:
@@ -110,7 +113,7 @@ class LoadFollowing:
         if self._behind < _LOOKS:
             return
         self._behind = 0
-        self._best = max(self._best, self.rate / self.tasks)
+        self._pace = self.rate / self.tasks
         tried, self._tried = self._tried, None
         if tried is not None and self.rate < tried[1] * _GAIN:
             self.tasks, self._given_up = tried[0], _GIVEN_UP_LOOKS
@@ -125,5 +128,5 @@ class LoadFollowing:
         if self._calm < _CALM_LOOKS:
             return
         self._calm = 0
-        needed = ceil(self.rate / (_USE * self._best)) if self._best else self.tasks - 1
-        self.tasks = max(1, min(self.tasks, needed))
+        needed = ceil(self.rate / (_USE * self._pace)) if self._pace else self.tasks - 1
+        self.tasks = min(self.tasks, max(needed, ceil(self.tasks / 2)))

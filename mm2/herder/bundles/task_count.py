@@ -35,18 +35,20 @@ class TaskCount:
     def most(self, config: FlowConfig, slots: FlowSlots, partitions: int) -> int:
         """Into how many bundles to divide the partitions; asks for slots for them."""
         if config.source.tasks_max is not None:
-            self._load.tasks = slots.most(config.source.tasks_max, partitions)
-            return self._load.tasks
-        self._load.most = max(1, min(partitions, _useful(config)))
-        return max(1, slots.request(min(self._load.tasks, self._load.most)))
+            most = slots.most(config.source.tasks_max, partitions)
+            self._load.tasks = max(1, min(most, partitions))
+            return most
+        if partitions:  # Else it is not known yet which the flow has.
+            self._load.most = min(partitions, _useful(config))
+            self._load.tasks = max(1, slots.request(min(self._load.tasks, self._load.most)))
+        return self._load.tasks
 
     def observe(self, progress: BundleProgress) -> None:
         """Learns how far a task is."""
-        run = (progress.bundle, progress.pid)
         for each in progress.partitions:
             # One that stopped is behind, however many tasks there are.
             lag = 0 if each.error else each.lag
-            self._load.observe(each.source, run=run, records=each.records, lag=lag)
+            self._load.observe(each.source, position=each.position, lag=lag)
 
     def keep(self, partitions: Container[TopicPartition]) -> None:
         """Learns which partitions the flow has."""
@@ -62,7 +64,7 @@ class TaskCount:
             tasks=self._load.tasks,
             before=before,
             lag=self._load.lag,
-            records_per_s=round(self._load.rate),
+            offsets_per_s=round(self._load.rate),
         )
         return True
 

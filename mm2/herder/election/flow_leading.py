@@ -113,9 +113,10 @@ class FlowLeading:
         properties = self._config.herder.client("producer", "control")
         # An assignment of many topics is larger than brokers take, and compresses very well.
         writer = Writer(self._config.flow.target, properties, compression="gzip")
-        if not await run_unless_set(self._stopping, writer.start()):
-            return
         try:
+            if not await run_unless_set(self._stopping, writer.start()):
+                self._share.unregister(self._config.herder.names.label)
+                return
             with self._control_topic.subscribe_entries(self._control_record):
                 await self._run(writer)
         finally:

@@ -23,7 +23,7 @@ class _Flow:
         self._lag, self._speed = float(lag), speed
         self._copied = 0.0
         self._now = 0.0
-        load.observe(_PARTITION, run="one", records=0, lag=lag)
+        load.observe(_PARTITION, position=0, lag=lag)
         load.look(self._now)
 
     def run(self, looks: int, *, arrive: float = 0.0) -> list[int]:
@@ -34,9 +34,7 @@ class _Flow:
             copied = min(there, self._speed(self.load.tasks) * _EVERY_S)
             self._lag, self._copied = there - copied, self._copied + copied
             self._now += _EVERY_S
-            self.load.observe(
-                _PARTITION, run="one", records=round(self._copied), lag=round(self._lag)
-            )
+            self.load.observe(_PARTITION, position=round(self._copied), lag=round(self._lag))
             self.load.look(self._now)
             found.append(self.load.tasks)
         return found
@@ -82,23 +80,34 @@ def test_the_tasks_of_an_earlier_leader_that_are_not_needed_go_one_by_one() -> N
     assert flow.run(10)[-1] == 1
 
 
-def test_a_task_that_started_again_counts_from_zero() -> None:
+def test_a_partition_that_goes_back_has_copied_nothing() -> None:
     load = LoadFollowing(most=8)
-    load.observe(_PARTITION, run="one", records=500, lag=0)
-    load.look(0.0)
-    load.observe(_PARTITION, run="two", records=600, lag=0)
-    load.look(60.0)
+    for look, position in enumerate((-1, 500, 300, 900)):
+        load.observe(_PARTITION, position=position, lag=0)
+        load.look(look * _EVERY_S)
     assert load.rate == pytest.approx(10.0)
+
+
+def test_tasks_that_have_become_slower_are_measured_anew() -> None:
+    """What once was enough is not tried again and again."""
+    speed = 10_000.0
+    flow = _Flow(LoadFollowing(most=8), 10**8, lambda tasks: speed * tasks)
+    assert max(flow.run(12)) == 8
+    flow.run(30)
+    speed = 1_000.0
+    flow.run(40, arrive=3500.0)
+    assert len(set(flow.run(60, arrive=3500.0))) == 1
 
 
 def test_partitions_that_are_gone_are_not_behind() -> None:
     gone = TopicPartition(TopicName("gone"), 0)
     load = LoadFollowing(most=8)
-    load.observe(_PARTITION, run="one", records=0, lag=0)
-    load.observe(gone, run="one", records=0, lag=10**9)
+    load.observe(_PARTITION, position=0, lag=0)
+    load.observe(gone, position=0, lag=10**9)
     load.keep({_PARTITION})
     for look in range(10):
-        load.observe(_PARTITION, run="one", records=60 * look, lag=0)
+        load.observe(_PARTITION, position=60 * look, lag=0)
+        load.observe(gone, position=look, lag=10**9)
         load.look(look * _EVERY_S)
     assert (load.tasks, load.lag) == (1, 0)
 
@@ -114,7 +123,7 @@ def test_there_are_never_fewer_than_one_or_more_than_may_be(
     records = 0
     for number, (copied, lag) in enumerate(steps):
         records += copied
-        load.observe(_PARTITION, run="one", records=records, lag=lag)
+        load.observe(_PARTITION, position=records, lag=lag)
         before = load.tasks
         assert load.look(number * _EVERY_S) is (load.tasks != before)
         assert 1 <= load.tasks <= most

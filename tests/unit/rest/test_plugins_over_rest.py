@@ -77,6 +77,8 @@ async def test_a_good_configuration_has_no_errors(client: Client) -> None:
     assert (found["name"], found["error_count"]) == (CLASS, 0)
     assert _value(found, "topics")["value"] == "a,b"
     assert _value(found, "tasks.max")["value"] == "4"
+    found = await _validated(client, GOOD | {"tasks.max": "auto"})
+    assert (_value(found, "tasks.max")["value"], found["error_count"]) == ("auto", 0)
     assert _value(found, "enabled")["value"] == "true"
 
 
