@@ -45,8 +45,12 @@ def _batches(cluster: KafkaCluster, topic: str, values: list[bytes]) -> None:
 
 
 def _metadata(cluster: KafkaCluster, topic: str) -> Any:
-    found = AdminClient({"bootstrap.servers": cluster.bootstrap}).list_topics(topic, 30)
-    return found.topics[topic].partitions[0]
+    """Of its partition, once the broker that answers knows it: it need not be who created it."""
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    return eventually(
+        lambda: admin.list_topics(topic, 30).topics[topic].partitions.get(0),
+        until=lambda found: found is not None and found.leader > 0,
+    )
 
 
 def _follower(cluster: KafkaCluster, topic: str) -> int:
