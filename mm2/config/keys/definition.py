@@ -57,7 +57,7 @@ class Key:
         ignored: why it has no effect, which is harmless: a warning says so.
         refused: why a file that asks for it is refused: obeyed, it would change the result.
         accepted: texts beside the default that ask for nothing which is not done anyway.
-        word: a value beside those of the type; None is read where it is written.
+        word: what may be written in place of a value of the type; it is read as None.
         mm2_default: what counts here, where it differs from Java's default.
         field: the field of the settings that it fills; empty if it is read by its name.
         convert: makes the field's value; durations are made by the unit that ends the name.
@@ -123,6 +123,8 @@ class Key:
         Raises:
             ConfigError: the text is not of the key's type, or fails its check.
         """
+        if self.word and java_trim(text) == self.word:
+            return None
         try:
             value = self._read(text)
             complaint = self.check(value) if self.check else None
@@ -139,8 +141,6 @@ class Key:
         return None if self.default is None else self._read(self.default)
 
     def _read(self, text: str) -> Value:
-        if self.word and java_trim(text) == self.word:
-            return None
         return java_trim(text) if self.own_class else PARSERS[self.type](text)
 
 

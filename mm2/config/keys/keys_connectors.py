@@ -66,10 +66,6 @@ def _unless_negative(value: Value) -> object:
     return duration_ms(value) if isinstance(value, int) and value >= 0 else None
 
 
-def _count(value: Value) -> str | None:
-    return None if value is None else between(1)(value)
-
-
 # A row each, so that the table can be read as one.
 # fmt: off
 _FLOW: Final = (
@@ -203,7 +199,7 @@ _CONNECT: Final = (
     _each("tasks.max", Type.INT, "1",
         "Most parallel tasks of a connector. `auto` lets their number follow the lag, up to the"
         " partitions, the cores of the machine or the slots of the Spark cluster.",
-        importance="HIGH", check=_count, word="auto", field="tasks_max", effects=SHARES),
+        importance="HIGH", check=between(1), word="auto", field="tasks_max", effects=SHARES),
     _each("tasks.max.enforce", Type.BOOLEAN, "true",
         "Whether a connector with more tasks than that fails.",
         ignored="there are never more tasks"),

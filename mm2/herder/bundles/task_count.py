@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Container
-from typing import Final
 
 import structlog
 
@@ -17,8 +16,6 @@ from mm2.protocol.progress_records import BundleProgress
 from mm2.slot_allocation import FlowSlots
 
 log = structlog.get_logger()
-
-_UNBOUNDED: Final = 1 << 31
 
 
 class TaskCount:
@@ -39,7 +36,7 @@ class TaskCount:
             self._load.tasks = max(1, min(most, partitions))
             return most
         if partitions:  # Else it is not known yet which the flow has.
-            self._load.most = min(partitions, _useful(config))
+            self._load.most = _useful(config, partitions)
             self._load.tasks = max(1, slots.request(min(self._load.tasks, self._load.most)))
         return self._load.tasks
 
@@ -69,8 +66,8 @@ class TaskCount:
         return True
 
 
-def _useful(config: FlowConfig) -> int:
-    """On this machine one task for each core; a cluster says itself how many it has."""
+def _useful(config: FlowConfig, partitions: int) -> int:
+    """On this machine one task for each core at most; a cluster says itself how many it has."""
     if is_in_process(config.spark.get("spark.master", DEFAULT_MASTER)):
-        return len(os.sched_getaffinity(0))
-    return _UNBOUNDED
+        return min(partitions, len(os.sched_getaffinity(0)))
+    return partitions

@@ -29,8 +29,8 @@ _AT_THE_SAME_TIME: Final = 16
 _STRICT_WITHIN_S: Final = 60.0
 _ELSE_WITHIN_S: Final = 5.0
 
-_AUTO_TASKS: Final = 64
-"""Those of Java's that may have run before a flow has ``tasks.max=auto``; ours are known."""
+_JAVA_TASKS: Final = 64
+"""With ``tasks.max=auto``: how many tasks Java may have had before; ours are known."""
 
 Connect = Callable[[str, Mapping[str, object]], WireClient]
 
@@ -87,8 +87,7 @@ async def fence_earlier_tasks(
         ClusterError: exactly once, when the target does not let us.
     """
     is_strict = config.herder.exactly_once == "enabled"
-    most = config.source.tasks_max or _AUTO_TASKS
-    bundles = max(earlier, most) if is_strict else earlier
+    bundles = max(earlier, config.source.tasks_max or _JAVA_TASKS) if is_strict else earlier
     if bundles == 0:
         return True
     properties = data_producer(config, 0).properties
