@@ -22,6 +22,7 @@ from mm2.core.translation.offset_sync import OffsetSyncQueue
 from mm2.errors import ClusterError
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import OffsetSyncSpec
+from mm2.stop_deadlines import SYNCS_S
 
 log = structlog.get_logger()
 
@@ -57,6 +58,14 @@ class OffsetSyncs:
             await self._round()
             await asyncio.sleep(_ROUND_S)
 
+    async def end(self) -> None:
+        """Publishes what is left, if that does not take long."""
+        try:
+            async with asyncio.timeout(SYNCS_S):
+                await self.promote()
+        except TimeoutError:
+            self._failed(f"not written within {SYNCS_S:.0f} s")
+
     async def promote(self) -> None:
         """Publishes also what is not due yet, so that idle partitions are fully synced."""
         self._queue.promote_delayed()
@@ -77,7 +86,10 @@ class OffsetSyncs:
         try:
             await self._writer.send(self._spec.topic, sync.key(), sync.value(), partition=0)
         except ClusterError as error:
-            # Java drops a failed sync as well; the partition's next one makes up for it.
-            log.warning("offset_syncs.failed", topic=self._spec.topic, error=str(error))
+            self._failed(str(error))
         finally:
             self._queue.completed()
+
+    def _failed(self, reason: str) -> None:
+        """Java drops a failed sync as well; the partition's next one makes up for it."""
+        log.warning("offset_syncs.failed", topic=self._spec.topic, error=reason)

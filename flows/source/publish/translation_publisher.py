@@ -25,7 +25,6 @@ from mm2.kafka.logs.read_log import records_to_end
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import BundleSpec
-from mm2.stop_deadlines import SYNCS_S
 
 log = structlog.get_logger()
 
@@ -119,33 +118,25 @@ class TranslationPublisher:
             log.warning("offset_runs.unread", topic=topic, error=str(error))
         return {where: each.runs for where, each in stored.runs.items()}
 
-    async def promote(self) -> None:
-        """Publishes also the syncs that are not due yet."""
-        if self._syncs is not None:
-            await self._syncs.promote()
-
     async def end(self, partitions: Iterable[MirroredPartition]) -> None:
         """Publishes what is left of some partitions, if that does not take long."""
         await self.settle(partitions)
-        try:
-            async with asyncio.timeout(SYNCS_S):
-                await self.promote()
-        except TimeoutError:
-            # As of a sync that fails: the next one makes up for them.
-            log.warning("offset_syncs.failed", error=f"not written within {SYNCS_S:.0f} s")
+        if self._syncs is not None:
+            await self._syncs.end()
 
     async def run(self) -> None:
         """Publishes until cancelled."""
         async with asyncio.TaskGroup() as group:
             if self._syncs is not None:
                 group.create_task(self._syncs.run(), name="offset-syncs")
-                group.create_task(self._promote_now_and_then(), name="promote")
+                group.create_task(_promote_now_and_then(self._syncs), name="promote")
             if self._runs is not None:
                 group.create_task(self._runs.run(), name="offset-runs")
             if self._cleanup is not None:
                 group.create_task(self._cleanup.run(), name="run-cleanup")
 
-    async def _promote_now_and_then(self) -> None:
-        while True:
-            await asyncio.sleep(_PROMOTE_EVERY_S)
-            await self.promote()
+
+async def _promote_now_and_then(syncs: OffsetSyncs) -> None:
+    while True:
+        await asyncio.sleep(_PROMOTE_EVERY_S)
+        await syncs.promote()
