@@ -91,11 +91,11 @@ class ZooKeeperOffsets:
         """Begins to connect, and waits for no server; each request waits for one."""
         loop = asyncio.get_running_loop()
 
-        def heard(state: KazooState) -> None:
+        def state_changed(state: KazooState) -> None:
             if state == KazooState.CONNECTED:
                 loop.call_soon_threadsafe(self._connected.set)
 
-        self._client.add_listener(heard)
+        self._client.add_listener(state_changed)
         await self._call(self._client.start_async)
 
     async def until_connected(self) -> None:

@@ -20,6 +20,9 @@ from flows.source.send.send_queue import PartitionSender
 from mm2.kafka.wire.compiled import RecordsSection
 from mm2.kafka.wire.compression import Compression
 
+_SEND_AFTER_S: Final = 1.0
+"""Where records take long to change, those that are done do not wait for all that was fetched."""
+
 
 class RecordCopies(NamedTuple):
     """What one record becomes: for the partition's copy, and for other partitions."""
@@ -27,9 +30,6 @@ class RecordCopies(NamedTuple):
     own: list[DecodedRecord]
     routed: list[tuple[PartitionSender, DecodedRecord]]
 
-
-_SEND_AFTER_S: Final = 1.0
-"""Where records take long to change, those that are done do not wait for all that was fetched."""
 
 NOTHING: Final = RecordCopies([], [])
 
@@ -121,8 +121,9 @@ class ChangedBatches:
         size += sum(len(copy.body) for _, copy in copies.routed)
         now = time.monotonic()
         is_full = collected.size + size > self.limit(partition)
-        is_due = is_full or now - collected.since > _SEND_AFTER_S
-        if collected.size and (is_due or len(collected.records) >= MOST_RECORDS):
+        has_waited = now - collected.since > _SEND_AFTER_S
+        is_due = is_full or has_waited or len(collected.records) >= MOST_RECORDS
+        if collected.size and is_due:
             self.send(partition, collected, offset)
         if not collected.size:
             collected.since = now

@@ -41,8 +41,8 @@ class FetchedChunk:
     resets: int = 0
     _decoded: tuple[Batch, Sequence[DecodedRecord]] | None = None
 
-    def take_in(self, later: FetchedChunk) -> bool:
-        """Takes in what was fetched behind it, unless it is much; says whether it has."""
+    def merge(self, later: FetchedChunk) -> bool:
+        """Adds what was fetched behind it, unless it is much; says whether it has."""
         follows = (later.position, later.resets) == (self.end, self.resets)
         if not follows or self.size + later.size > _MOST_BYTES:
             return False
@@ -63,13 +63,13 @@ class FetchedChunk:
         return self._decoded[1]
 
 
-def append(chunks: MutableSequence[FetchedChunk], chunk: FetchedChunk) -> None:
+def append_or_merge(chunks: MutableSequence[FetchedChunk], chunk: FetchedChunk) -> None:
     """
-    Appends a chunk; to the last one if it can be.
+    Appends a chunk, or merges it into the last one, but not into the first, which is being changed.
 
-    The first one is being changed. All that waits behind it may take as long as a single record.
+    Many small chunks would take a request of SQL each.
     """
-    if len(chunks) <= 1 or not chunks[-1].take_in(chunk):
+    if len(chunks) <= 1 or not chunks[-1].merge(chunk):
         chunks.append(chunk)
 
 

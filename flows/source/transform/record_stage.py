@@ -30,7 +30,7 @@ from flows.source.transform.changed_batches import (
     RecordCopies,
 )
 from flows.source.transform.column_handle import ColumnHandle, Sections, prepare
-from flows.source.transform.fetched_chunk import FetchedChunk, alike, append, take_chunk
+from flows.source.transform.fetched_chunk import FetchedChunk, alike, append_or_merge, take_chunk
 from flows.source.transform.message_handler import copy_of, handled, source_record
 from flows.source.transform.target_routes import Routes
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
@@ -112,7 +112,7 @@ class RecordStage:
         chunk.partition.progress.enqueue(chunk.size)
         chunk.partition.fetch.leave_pending(chunk.position)
         queue = self._chunks.setdefault(chunk.partition, deque())
-        append(queue, chunk)
+        append_or_merge(queue, chunk)
         if len(queue) == 1:
             self._begun.put_nowait(chunk.partition)
 
