@@ -73,8 +73,11 @@ def test_the_lost_end_of_a_copy_is_copied_again_and_nothing_twice(
         _expect(bench, topic, after)
     kept = {entry["first"] for entry in _gaps(bench)}
     assert kept == {first} or (is_running and not kept)
-    (told,) = [line for line in capsys.readouterr().out.splitlines() if "source.gap_found" in line]
-    assert f" first={first} " in told
+    told = [line for line in capsys.readouterr().out.splitlines() if "source.gap_found" in line]
+    assert told
+    assert all(f" first={first} " in line for line in told)
+    # A task that ends before the gap is kept and copied again leaves both to the next one.
+    assert len(told) == 1 or is_running
     with bench.running() as totals:
         write_values(cluster_a, topic, b"6")
         _expect(bench, topic, [b"6"])
