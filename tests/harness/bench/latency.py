@@ -180,7 +180,11 @@ def _take_turn(
         # Made before the mirror runs, so that a consumer can wait there.
         create_topic(target.bootstrap, f"A.{load.topic}", _PARTITIONS)
         text = properties(
-            source, target, tasks=conditions.tasks, topics=load.topic, more=conditions.settings
+            source,
+            target,
+            tasks=conditions.tasks,
+            topics=load.topic,
+            more=conditions.settings_of(peer),
         )
         with running(peer, text):
             _collect(source, target, load, delays)

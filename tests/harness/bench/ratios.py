@@ -32,6 +32,7 @@ _COLUMNS: Final = {
         "cpu_mirror": "CPU per GB, whole mirror",
         "brokers_share": "",
     },
+    "transforms-delay": {"beyond_p50_ms": "p50", "beyond_p99_ms": "p99"},
     "latency": {"beyond_p50_ms": "p50", "beyond_p99_ms": "p99"},
     "start": {"start_s": "time"},
     LEGACY: {

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from tests.harness.bench import idle, latency, legacy, memory, start, throughput
+from tests.harness.bench import idle, latency, legacy, memory, start, throughput, transforms
 from tests.harness.bench.measurements import LEGACY, Numbers
 from tests.harness.bench.mirrors import Peer
 from tests.harness.bench.throughput import Conditions
-from tests.harness.bench.workload import KILOBYTE_WITH_KEYS, SMALL_WITH_KEYS, TRANSFORMED, WORKLOADS
+from tests.harness.bench.workload import KILOBYTE_WITH_KEYS, SMALL_WITH_KEYS, WORKLOADS
 
 Measured = Callable[[list[Peer], Conditions], dict[str, Numbers]]
 
@@ -50,11 +50,20 @@ ROWS: Final = (
     *(
         Row(
             benchmark="transforms",
-            name=workload.name,
-            title=workload.title,
-            measure=partial(throughput.measure, workload),
+            name=change.name,
+            title=change.title,
+            measure=partial(transforms.measure_throughput, change),
         )
-        for workload in TRANSFORMED
+        for change in transforms.CHANGES
+    ),
+    *(
+        Row(
+            benchmark="transforms-delay",
+            name=f"delay-{change.name}",
+            title=change.title,
+            measure=partial(transforms.measure_delay, change),
+        )
+        for change in transforms.CHANGES
     ),
     *(
         Row(

@@ -12,7 +12,8 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from mm2.demo.processes import Watched
@@ -40,12 +41,18 @@ class Conditions:
         warm: the part of the records, from 0 to 1, that is copied before the clock starts.
         scale: of the numbers of records.
         settings: more lines for the properties file.
+        own_settings: more of them, by the name of the peer that gets them.
     """
 
     tasks: int = 2
     warm: float = 0.25
     scale: float = 1.0
     settings: str = ""
+    own_settings: Mapping[str, str] = field(default_factory=dict)
+
+    def settings_of(self, peer: Peer) -> str:
+        """The lines that a peer gets."""
+        return self.settings + self.own_settings.get(peer.name, "")
 
 
 def measure(workload: Workload, peers: list[Peer], conditions: Conditions) -> dict[str, Numbers]:
@@ -71,7 +78,7 @@ def _copied(
             target,
             tasks=conditions.tasks,
             replicas=workload.brokers,
-            more=workload.settings + conditions.settings,
+            more=workload.settings + conditions.settings_of(peer),
         )
         with running(peer, text) as mirror:
             timed = timed_copy(mirror, workload, records, (source, target), conditions.warm)

@@ -57,7 +57,8 @@ class Workload:
         return self.fill(bootstrap, TOPIC, self.partitions, size=self.size, records=records)
 
 
-def _in_batches(codec: str, in_batch: int, keys: int = 0) -> Fill:
+def in_batches(codec: str, in_batch: int, keys: int = 0) -> Fill:
+    """Writes so many records to a batch."""
     return partial(write_batches, codec=codec, in_batch=in_batch, keys=keys)
 
 
@@ -67,7 +68,7 @@ def _kilobyte(codec: str) -> Workload:
         title=f"1 KB records, 128 KB batches, {codec}",
         size=1_000,
         records=3_000_000,
-        fill=_in_batches(codec, 128),
+        fill=in_batches(codec, 128),
     )
 
 
@@ -80,14 +81,14 @@ _WORKLOADS: Final = (
         title="100 B records, 16 KB batches, lz4",
         size=100,
         records=10_000_000,
-        fill=_in_batches("lz4", 150),
+        fill=in_batches("lz4", 150),
     ),
     Workload(
         name="single",
         title="100 B records, one to a batch",
         size=100,
         records=1_000_000,
-        fill=_in_batches("none", 1),
+        fill=in_batches("none", 1),
         partitions=16,
     ),
     Workload(
@@ -115,7 +116,7 @@ _WORKLOADS: Final = (
         title="lz4 to zstd, as the user asks: 1 KB records, 128 KB batches",
         size=1_000,
         records=600_000,
-        fill=_in_batches("lz4", 128),
+        fill=in_batches("lz4", 128),
         settings="B.producer.compression.type = zstd\n",
     ),
     Workload(
@@ -123,47 +124,10 @@ _WORKLOADS: Final = (
         title="1 KB records, 128 KB batches, lz4, to three brokers, all of which must have them",
         size=1_000,
         records=600_000,
-        fill=_in_batches("lz4", 128),
+        fill=in_batches("lz4", 128),
         brokers=3,
     ),
 )
-
-_HEADER: Final = """\
-A->B.transforms.mark.type = org.apache.kafka.connect.transforms.InsertHeader
-A->B.transforms.mark.header = mirrored-from
-A->B.transforms.mark.value.literal = A
-A->B.header.converter = org.apache.kafka.connect.storage.SimpleHeaderConverter
-"""
-_FILTER: Final = """\
-A->B.transforms.drop.type = org.apache.kafka.connect.transforms.Filter
-A->B.transforms.drop.predicate = isTombstone
-A->B.predicates = isTombstone
-A->B.predicates.isTombstone.type = org.apache.kafka.connect.transforms.predicates.RecordIsTombstone
-"""
-
-
-def _transformed(name: str, title: str, settings: str) -> Workload:
-    """All records stay, so that both have as many to copy."""
-    return Workload(
-        name=name,
-        title=f"{title}: 100 B records, 16 KB batches, lz4",
-        size=100,
-        records=3_000_000,
-        fill=_in_batches("lz4", 150),
-        settings=settings,
-    )
-
-
-TRANSFORMED: Final = (
-    _transformed("filter", "Filter with RecordIsTombstone", f"A->B.transforms = drop\n{_FILTER}"),
-    _transformed("header", "InsertHeader", f"A->B.transforms = mark\n{_HEADER}"),
-    _transformed(
-        "filter-header",
-        "Filter with RecordIsTombstone, InsertHeader",
-        f"A->B.transforms = drop, mark\n{_FILTER}{_HEADER}",
-    ),
-)
-"""Topics whose records Connect's transforms change on their way."""
 
 WORKLOADS: Final[Mapping[str, Workload]] = {each.name: each for each in _WORKLOADS}
 """The rows of the throughput benchmark, in their order."""
@@ -173,12 +137,12 @@ SMALL_WITH_KEYS: Final = Workload(
     title="2 million 100 B records, lz4",
     size=100,
     records=2_000_000,
-    fill=_in_batches("lz4", 150, keys=10_000),
+    fill=in_batches("lz4", 150, keys=10_000),
 )
 KILOBYTE_WITH_KEYS: Final = Workload(
     name="kilobyte",
     title="600 MB of 1 KB records",
     size=1_000,
     records=600_000,
-    fill=_in_batches("none", 16, keys=10_000),
+    fill=in_batches("none", 16, keys=10_000),
 )
