@@ -19,6 +19,8 @@ from mm2.errors import FatalError
 
 _ANSWERS_WITHIN_S: Final = 5.0
 _CACHE: Final = "mm2"
+_ARCHIVED: Final = "core and SQL"
+"""What an archive has: others are made anew when this changes."""
 
 
 def spark_home() -> Path:
@@ -101,6 +103,6 @@ def archive_of(java: Path, jars: Sequence[Path]) -> Path:
     """Path of the class data archive of these jars for this Java; it may not exist."""
     files = [java.resolve(), *jars]
     stats = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
-    digest = hashlib.sha256(repr(stats).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(repr((_ARCHIVED, stats)).encode()).hexdigest()[:16]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / _CACHE / f"spark-{digest}.jsa"

@@ -19,7 +19,7 @@ def marked(record: SourceRecord) -> list[SourceRecord]:
 def marked_columns(batch: pa.RecordBatch) -> pa.RecordBatch:
     """An Arrow function, for records that have no headers yet."""
     rows, kind = batch.num_rows, batch.schema.field("headers").type
-    names, values = pa.array([_NAME] * rows), pa.array([_VALUE] * rows, pa.binary())
+    names, values = pa.array([_NAME] * rows, pa.string()), pa.array([_VALUE] * rows, pa.binary())
     headers = pa.ListArray.from_arrays(
         pa.array(range(rows + 1), pa.int32()),
         pa.StructArray.from_arrays([names, values], fields=list(kind.value_type)),

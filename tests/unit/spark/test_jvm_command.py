@@ -65,7 +65,7 @@ def test_only_archives_used_last_are_kept(tmp_path: Path) -> None:
     (tmp_path / "kafka.jsa").touch()
     prune(tmp_path)
     kept = sorted(file.name for file in tmp_path.iterdir())
-    assert kept == ["kafka.jsa", *(f"spark-{number}.jsa" for number in range(2, 6))]
+    assert kept == ["kafka.jsa", *(f"spark-{number}.jsa" for number in range(3, 6))]
 
 
 def test_an_archive_in_use_is_marked_as_used() -> None:
