@@ -19,8 +19,11 @@ from mm2.errors import ClusterError
 T = TypeVar("T")
 
 INTERVAL_S: Final = 0.05
-PATIENCE_S: Final = 60.0
-"""How long anything may take that is to happen."""
+PATIENCE_S: Final = 90.0
+"""
+How long anything may take that is to happen: Spark's start where others have the cores, too, and
+the lease of a leader that was killed. A test has 300 s.
+"""
 
 _NOT_YET: Final = (AssertionError, LookupError, ValueError, ClusterError, KafkaException)
 """What looking at something raises that is not there, has no leader, or is not complete."""
