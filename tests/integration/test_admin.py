@@ -89,6 +89,8 @@ async def test_a_topic_made_anew_has_another_id(admin: Admin, unique: str) -> No
         known = await eventually_async(lambda: admin.topic_ids([name]))
         ids.append(known[name])
         await admin.delete_topics([name])
+        # The broker that is asked hears of it a little later.
+        await eventually_async(lambda: admin.topic_ids([name]), until=lambda found: not found)
     assert ids[0] != ids[1]
 
 

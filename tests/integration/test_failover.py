@@ -12,7 +12,6 @@ from uuid import uuid4
 import pytest
 
 from mm2.core.topics.acls import AclBinding, AclOperation
-from mm2.kafka.admin import Admin
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.failover import Scene, read_on, stands
@@ -31,6 +30,7 @@ from tests.support.records import (
     produce,
     produce_transaction,
 )
+from tests.support.topics import allow, asking
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(300)]
 
@@ -309,15 +309,13 @@ def test_a_group_comes_back_to_topics_that_keep_their_names(scenes: dict[str, Sc
 def _rules(cluster: Cluster, *rules: AclBinding) -> Iterator[None]:
     """Access rules that are there for a while."""
 
-    async def change(*, delete: bool) -> None:
-        admin = Admin("test", {"bootstrap.servers": cluster.bootstrap})
-        try:
-            assert await (admin.delete_acls if delete else admin.create_acls)(rules) == {}
-        finally:
-            await admin.close()
+    async def delete() -> None:
+        async with asking(cluster) as admin:
+            assert await admin.delete_acls(rules) == {}
 
-    asyncio.run(change(delete=False))
+    for rule in rules:
+        allow(cluster, rule)
     try:
         yield
     finally:
-        asyncio.run(change(delete=True))
+        asyncio.run(delete())

@@ -20,6 +20,7 @@ from mm2.core.model import ClusterAlias
 from mm2.demo.broker_settings import free_ports
 from mm2.kafka.admin import Admin
 from tests.support.cluster import Cluster
+from tests.support.eventually import eventually_async
 from tests.support.mirror import properties
 from tests.support.records import Sample, produce
 from tests.support.watched import watched
@@ -72,6 +73,7 @@ async def _made(bootstrap: str, topic: str) -> None:
         await admin.create_internal_topic(
             topic, partitions=1, replication_factor=1, configs=compact
         )
+        await eventually_async(admin.list_topics, until=lambda names: topic in names)
     finally:
         await admin.close()
 

@@ -115,9 +115,16 @@ def produce(
 def produce_transaction(
     bootstrap: str, topic: str, samples: Iterable[Sample], *, commit: bool = True
 ) -> None:
-    """Writes the records in one transaction of its own, and commits or aborts it."""
-    identity = f"transaction-{uuid.uuid4().hex}"
-    producer = Producer({"bootstrap.servers": bootstrap, "transactional.id": identity})
+    """
+    Writes the records in one transaction of its own, and commits or aborts it.
+
+    Its markers are there then, which are written after the answer to whoever ends it.
+    """
+    settings = {
+        "bootstrap.servers": bootstrap,
+        "transactional.id": f"transaction-{uuid.uuid4().hex}",
+    }
+    producer = Producer(settings)
     producer.init_transactions(DEADLINE_S)
     producer.begin_transaction()
     _send(producer, topic, samples)
@@ -126,6 +133,8 @@ def produce_transaction(
     else:
         producer.flush(DEADLINE_S)
         producer.abort_transaction(DEADLINE_S)
+    # Who asks for the id anew is answered once the transaction is complete.
+    Producer(settings).init_transactions(DEADLINE_S)
 
 
 def _send(producer: Producer, topic: str, samples: Iterable[Sample]) -> list[object]:

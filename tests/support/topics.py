@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
-from mm2.core.model import ClusterAlias
+from mm2.core.model import ClusterAlias, TopicName
 from mm2.core.topics.acls import AclBinding
 from mm2.kafka.admin import Admin
 from tests.support.cluster import Cluster
@@ -32,6 +32,25 @@ def settings_of(cluster: Cluster, topic: str) -> dict[str, str]:
     return {name: entry.value for name, entry in future.result(PATIENCE_S).items()}
 
 
+def set_topic(cluster: Cluster, topic: str, name: str, value: str) -> None:
+    """Changes a setting of a topic, and waits until the brokers know of it."""
+    entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
+    admin = _admin(cluster)
+    admin.incremental_alter_configs([resource])[resource].result(PATIENCE_S)
+    eventually(lambda: settings_of(cluster, topic)[name] == value)
+
+
+def topic_id(cluster: Cluster, topic: str) -> object:
+    """What tells a topic from an earlier one of its name; None if there is none."""
+
+    async def ask() -> object:
+        async with asking(cluster) as admin:
+            return (await admin.topic_ids([TopicName(topic)])).get(TopicName(topic))
+
+    return asyncio.run(ask())
+
+
 def delete_topic(cluster: Cluster, topic: str) -> None:
     """Deletes a topic, and waits until the cluster does not know it any more."""
     admin = _admin(cluster)
@@ -50,13 +69,14 @@ def _admin(cluster: Cluster) -> AdminClient:
 
 
 def allow(cluster: Cluster, rule: AclBinding) -> None:
-    """Creates an ACL."""
+    """Creates an ACL, and waits until the brokers know of it."""
 
     async def create() -> None:
         async with asking(cluster) as admin:
             assert await admin.create_acls([rule]) == {}
 
     asyncio.run(create())
+    eventually(lambda: rule in topic_acls(cluster))
 
 
 def topic_acls(cluster: Cluster) -> set[AclBinding]:
