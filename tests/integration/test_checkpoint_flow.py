@@ -82,10 +82,13 @@ async def test_new_groups_are_found_and_checkpoints_follow_them(pair: Pair, suff
         assert await pair.emitted(1) == [(f"new-{suffix}", 0, 100, 50)]
         pair.sync((0, 200, 150))
         pair.commit(f"new-{suffix}", {0: 250})
-        assert (await pair.emitted(2))[1:] == [(f"new-{suffix}", 0, 250, 151)]
+        found = await pair.emitted_until((f"new-{suffix}", 0, 250, 151))
+        # Of a commit that is seen before the sync it is first said what the earlier sync tells.
+        assert found[1:-1] in ([], [(f"new-{suffix}", 0, 250, 51)])
         # The group goes back: that is news, though it leads backwards downstream.
         pair.commit(f"new-{suffix}", {0: 110})
-        assert (await pair.emitted(3))[2:] == [(f"new-{suffix}", 0, 110, 51)]
+        after = len(found)
+        assert (await pair.emitted(after + 1))[after:] == [(f"new-{suffix}", 0, 110, 51)]
     assert pair.target_offsets(f"new-{suffix}") == {}
 
 

@@ -136,6 +136,14 @@ class Pair:
         )
         return [_emitted(sample) for sample in found]
 
+    async def emitted_until(self, last: Emitted) -> list[Emitted]:
+        """All of them, once this one is the last."""
+
+        async def seen() -> list[Emitted]:
+            return [_emitted(sample) for sample in await asyncio.to_thread(self.raw)]
+
+        return await eventually_async(seen, until=lambda found: found[-1:] == [last])
+
     def target_offsets(self, group: str) -> dict[int, int]:
         """What a group has committed on the target for the remote topic."""
         found = group_offsets(self.target, group)
