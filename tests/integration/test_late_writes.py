@@ -34,7 +34,8 @@ from mm2.protocol.control_records import Assignment, BundleState
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import PATIENCE_S, eventually, eventually_async
-from tests.support.raw import log_of, records_in, wire
+from tests.support.process import freeze
+from tests.support.raw import append_batch, log_of, records_in, wire
 from tests.support.records import Sample, committed, create_topic, produce
 from tests.support.specs import sample_spec
 
@@ -47,10 +48,8 @@ async def _append(
     """What the broker answers to one plain batch of a producer."""
     data = encode([DecodedRecord(0, 1_700_000_000_000, keyed_body(b"k", b"v"))], UNCOMPRESSED).data
     batch = rewrite_header(data, producer_id=who.producer_id, epoch=who.epoch, sequence=sequence)
-    node = client.leader(TopicPartition(TopicName(topic), 0))
-    assert node is not None
-    answer = await client.produce(node, [(topic, 0, batch)], timeout_ms=10_000)
-    return answer.partitions[0].error
+    error, _ = await append_batch(client, topic, 0, batch)
+    return error
 
 
 async def test_brokers_refuse_an_earlier_producer_only_where_they_know_of_the_later_one(
@@ -206,7 +205,7 @@ def test_a_frozen_task_writes_nothing_where_another_bundle_copies_now(
         with _stopped_then(bench):
             write(b"0")
             eventually(partial(_positions, bench), until=lambda found: found[-1:] == [0])
-            frozen.send_signal(signal.SIGSTOP)
+            freeze(frozen.pid)
             # The answer to its last fetch waits for it, and it will write what is in it.
             write(b"1", b"2")
             _tell(bench, 0, 2, BundleState.RUNNING)

@@ -50,12 +50,15 @@ def append(
 
     async def send() -> list[tuple[int, int]]:
         async with wire(bootstrap, topic) as client:
-            return [await _append(client, topic, partition, batch) for batch in batches]
+            return [await append_batch(client, topic, partition, batch) for batch in batches]
 
     return asyncio.run(send())
 
 
-async def _append(client: WireClient, topic: str, partition: int, batch: bytes) -> tuple[int, int]:
+async def append_batch(
+    client: WireClient, topic: str, partition: int, batch: bytes | bytearray
+) -> tuple[int, int]:
+    """Appends one batch; asks again where nobody leads yet."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
             node = client.leader(TopicPartition(TopicName(topic), partition))
