@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import socket
 from pathlib import Path
 from urllib.request import urlopen
 
 import psutil
 import pytest
 
+from mm2.demo.broker_settings import free_ports
 from tests.support.cluster import Cluster
-from tests.support.eventually import eventually
+from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.legacy_tool import (
+    SOON_MISSED,
     all_copies,
     committed_offsets,
     copies_when,
@@ -69,8 +70,8 @@ def test_topics_are_copied_as_they_are_and_a_stop_commits(
 @pytest.mark.parametrize(
     "settings",
     [
-        {},
-        {"partition.assignment.strategy": "roundrobin"},
+        SOON_MISSED,
+        {**SOON_MISSED, "partition.assignment.strategy": "roundrobin"},
     ],
 )
 def test_two_processes_share_partitions_and_nothing_is_lost_when_one_is_killed(
@@ -114,7 +115,7 @@ def test_a_refused_record_ends_the_tool_and_is_not_committed(
     produce(cluster_a.bootstrap, topic, [Sample(value=b"small")] * 5)
     produce(cluster_a.bootstrap, topic, [Sample(value=bytes(5000)), Sample(value=b"behind")])
     with legacy_tool(tmp_path, cluster_a, cluster_b, group, "--include", topic) as tool:
-        assert tool.process.wait(60) != 0
+        assert tool.process.wait(PATIENCE_S) != 0
         assert "MESSAGE_TOO_LARGE" in tool.text()
     assert committed_offsets(cluster_a, group, topic) == [5]
     assert values(everything(cluster_b.bootstrap, topic)) == [b"small"] * 5
@@ -131,7 +132,7 @@ def test_without_abort_a_refused_record_is_recorded_and_copying_goes_on(
         topic,
         [Sample(value=b"before"), Sample(value=bytes(5000)), Sample(value=b"behind")],
     )
-    port = free_port()
+    (port,) = free_ports(1)
     arguments = ("--include", topic, "--abort.on.send.failure", "false")
     more = ("--dead.letter.topic", letters, "--metrics.listener", f"127.0.0.1:{port}")
     with legacy_tool(tmp_path, cluster_a, cluster_b, group, *arguments, *more) as tool:
@@ -171,11 +172,13 @@ def test_a_killed_worker_ends_the_tool_and_nothing_is_lost(
     create_topic(cluster_a.bootstrap, topic, partitions=2)
     produce(cluster_a.bootstrap, topic, numbered(0, 100, 2))
     arguments = ("--include", topic, "--offset.commit.interval.ms", "500")
-    with legacy_tool(tmp_path, cluster_a, cluster_b, group, *arguments) as tool:
+    with legacy_tool(
+        tmp_path, cluster_a, cluster_b, group, *arguments, consumer=SOON_MISSED
+    ) as tool:
         copies_when(cluster_b, topic, 100)
         worker_of(tool, cluster_b).kill()
         produce(cluster_a.bootstrap, topic, numbered(100, 100, 2))
-        assert tool.process.wait(60) != 0
+        assert tool.process.wait(PATIENCE_S) != 0
         assert any(each["event"] == "stream.lost" for each in events_of(tool))
         tool.wait_gone()
     with legacy_tool(tmp_path, cluster_a, cluster_b, group, *arguments) as tool:
@@ -200,15 +203,12 @@ def worker_of(tool: Mirror, target: Cluster) -> psutil.Process:
     return found
 
 
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
 def metrics_of(port: int) -> str:
-    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
-        return str(answer.read().decode())
+    try:
+        with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30) as answer:
+            return str(answer.read().decode())
+    except OSError as error:
+        raise AssertionError(str(error)) from error
 
 
 def grow(cluster: Cluster, topic: str, partitions: int) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
-from tests.support.legacy_tool import copies_when, legacy_tool, stream_shares
+from tests.support.legacy_tool import SOON_MISSED, copies_when, legacy_tool, stream_shares
 from tests.support.records import create_topic, numbered, produce
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.broker, pytest.mark.spark]
     "settings",
     [
         {
+            **SOON_MISSED,
             "partition.assignment.strategy": "cooperative-sticky",
             "group.instance.id": "static",
         },

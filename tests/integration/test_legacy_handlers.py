@@ -9,7 +9,7 @@ import pytest
 
 from mm2.core.murmur2 import partition_for
 from tests.support.cluster import Cluster, KafkaCluster
-from tests.support.eventually import eventually
+from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.legacy_tool import (
     committed_offsets,
     copies_when,
@@ -139,7 +139,7 @@ def test_a_handler_that_fails_ends_the_tool_or_is_passed_over(
     produce(cluster_a.bootstrap, topic, [Sample(value=v) for v in (b"1", b"bad", b"2")])
     arguments = ("--include", topic, "--message.handler", "legacy_user_code:Splits")
     with legacy_tool(tmp_path, cluster_a, cluster_b, group, *arguments) as tool:
-        assert tool.process.wait(60) == 1
+        assert tool.process.wait(PATIENCE_S) == 1
         assert "no such record" in tool.text()
     assert committed_offsets(cluster_a, group, topic) == [1]
     goes_on = ("--abort.on.send.failure", "false")
@@ -190,7 +190,7 @@ def test_a_handler_that_cannot_be_created_is_named_with_its_flag(
     with legacy_tool(
         tmp_path, cluster_a, cluster_b, f"{unique}-g", "--include", unique, *arguments
     ) as tool:
-        assert tool.process.wait(60) == 1
+        assert tool.process.wait(PATIENCE_S) == 1
         (failed,) = [each for each in events_of(tool) if each["event"] == "stream.failed"]
         assert "Traceback" not in tool.text()
     reason = "LookupError('no such mark: x')"

@@ -15,6 +15,9 @@ from tests.support.eventually import eventually
 from tests.support.mirror import Mirror
 from tests.support.records import Sample, consume
 
+SOON_MISSED = {"session.timeout.ms": "6000"}
+"""A consumer whose group does not wait long for it after it was killed."""
+
 _SIGNS = {"stream.partitions_assigned": 1, "stream.partitions_revoked": -1}
 TOOL = Path(sys.executable).with_name("kafka-mirror-maker")
 
@@ -48,7 +51,8 @@ def tool_files(
         "group.id": group,
         "auto.offset.reset": "earliest",
         "metadata.max.age.ms": "1000",
-        "session.timeout.ms": "6000",
+        # Where the machine stands still for a while, nobody is to lose partitions over it.
+        "session.timeout.ms": "30000",
         "heartbeat.interval.ms": "1000",
         **(consumer or {}),
     }
@@ -74,7 +78,7 @@ def committed_offsets(cluster: Cluster, group: str, topic: str, partitions: int 
 
 def copies_when(cluster: Cluster, topic: str, count: int) -> list[Sample]:
     """The records of a topic, once it is there and has at least so many."""
-    return eventually(lambda: consume(cluster.bootstrap, topic, count, timeout=5))
+    return eventually(lambda: consume(cluster.bootstrap, topic, count, timeout=20))
 
 
 def all_copies(cluster: Cluster, topic: str, partitions: int) -> list[Sample]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from kazoo.client import KazooClient
 
 from mm2.demo.broker_node import is_listening
+from mm2.demo.broker_settings import free_ports
 from mm2.demo.processes import Watched
 from tests.support.eventually import eventually
 from tests.support.layout import OLDER_VERSION
@@ -61,11 +61,9 @@ def secured_zookeeper(folder: Path, stores: Mapping[str, str]) -> Iterator[str]:
 
 
 def free_port() -> int:
-    """A port of 127.0.0.1 at which nobody listens."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
+    """A port of 127.0.0.1 that is ours: no client of anybody comes from it meanwhile."""
+    (port,) = free_ports(1)
+    return port
 
 
 @contextmanager
