@@ -30,8 +30,9 @@ def alias(cluster_b: Cluster, unique: str) -> str:
     beats, checkpoints = f"{alias}.heartbeats", f"{alias}.checkpoints.internal"
     for topic in (beats, checkpoints):
         create_topic(cluster_b.bootstrap, topic)
-    now_ms = time.time_ns() // 1_000_000
-    beat = Heartbeat(ClusterAlias("T"), ClusterAlias(alias), now_ms)
+    # It stays alive for as long as the slowest machine needs.
+    later_ms = time.time_ns() // 1_000_000 + 600_000
+    beat = Heartbeat(ClusterAlias("T"), ClusterAlias(alias), later_ms)
     produce(cluster_b.bootstrap, beats, [Sample(key=beat.key(), value=beat.value())])
     where = TopicPartition(TopicName(f"{alias}.orders"), 0)
     each = Checkpoint(GroupId("billing"), where, 40, 42)

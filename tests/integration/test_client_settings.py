@@ -84,6 +84,8 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
 
 
 async def _both_clients_work(properties: Mapping[str, str]) -> None:
+    # Those who are kept out are not waited for so long.
+    properties = {**properties, "default.api.timeout.ms": "90000"}
     admin = Admin("S", properties)
     try:
         assert TOPIC in await admin.list_topics()

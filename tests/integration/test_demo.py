@@ -21,7 +21,7 @@ from mm2.demo.raw_cluster import RawCluster
 from mm2.demo.record_comparison import Verification
 from tests.harness.demo_process import demo_run
 from tests.support.cluster import Cluster
-from tests.support.eventually import eventually
+from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.layout import jars
 from tests.support.records import create_topic
 from tests.support.wheel import build_wheel, install_wheel
@@ -58,7 +58,7 @@ def test_a_demo_that_is_told_to_stop_while_it_starts_leaves_no_process_behind(
         eventually(lambda: "Running connect-mirror-maker" in run.text())
         time.sleep(0.5 if number is signal.SIGTERM else 0)
         run.process.send_signal(number)
-        assert run.wait(60) == 0, run.text()
+        assert run.wait(2 * PATIENCE_S) == 0, run.text()
         assert "Everything is stopped." in run.text()
         assert run.left() == []
 

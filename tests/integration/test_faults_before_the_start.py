@@ -83,6 +83,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Bench]:
     strict = {
         "allow.everyone.if.no.acl.found": "false",
         "super.users": "User:ANONYMOUS;User:admin",
+        # What is short-lived by its settings stays for as long as these tests take.
+        "log.retention.check.interval.ms": "86400000",
     }
     source = KafkaCluster("A", security=security, properties=strict)
     target = KafkaCluster("B")

@@ -56,10 +56,10 @@ def test_leaders_of_both_sides_change_and_each_record_is_copied_once_in_order(
             consume(target.bootstrap, f"M.{unique}", 600)
             target.stop_node(0)
             produce(source.bootstrap, unique, _numbered(600, 600), settings=_ONCE)
-            consume(target.bootstrap, f"M.{unique}", 1200)
+            consume(target.bootstrap, f"M.{unique}", 1200, timeout=120)
             source.stop_node(1)
             produce(source.bootstrap, unique, _numbered(1200, 600), settings=_ONCE)
-            copied = consume(target.bootstrap, f"M.{unique}", 1800)
+            copied = consume(target.bootstrap, f"M.{unique}", 1800, timeout=120)
             for number in range(_PARTITIONS):
                 mine = [int(s.value or b"") for s in copied if s.partition == number]
                 assert mine == list(range(number, 1800, _PARTITIONS))
