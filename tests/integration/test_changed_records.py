@@ -72,7 +72,7 @@ def _values(bench: Bench) -> list[bytes | None]:
 
 
 def _await_values(bench: Bench, count: int) -> None:
-    eventually(lambda: _values(bench), until=lambda found: len(found) >= count, timeout=60)
+    eventually(lambda: _values(bench), until=lambda found: len(found) >= count)
 
 
 @pytest.mark.parametrize("handler", ["fan_out", "fan_out_later"])
@@ -216,7 +216,7 @@ def test_what_is_refused_inside_of_what_one_record_became_is_found(
     )
     produce(cluster_a.bootstrap, _topic(bench), [Sample(value=b"%d" % n) for n in range(10)])
     with bench.running():
-        eventually(lambda: bench.progress()[_topic(bench), 0].position == 9, timeout=60)
+        eventually(lambda: bench.progress()[_topic(bench), 0].position == 9)
     found = [(value or b"").split(b" ")[0] for value in _values(bench)]
     assert found == [b"%d.%d" % (n, copy) for n in range(10) for copy in (0, 2)]
     assert bench.progress()[_topic(bench), 0].skipped == 10
@@ -282,16 +282,12 @@ def _await_spread(bench: Bench, total: int) -> None:
     def found() -> tuple[set[int], set[int]]:
         return set(_numbers(bench, remote)), set(_numbers(bench, f"{remote}.more"))
 
-    eventually(
-        found, until=lambda seen: seen == (set(_here(total)), set(_there(total))), timeout=60
-    )
+    eventually(found, until=lambda seen: seen == (set(_here(total)), set(_there(total))))
 
 
 def _await_elsewhere(bench: Bench, count: int) -> None:
     topic = f"{bench.remote(_topic(bench))}.more"
-    eventually(
-        lambda: set(_numbers(bench, topic)), until=lambda found: len(found) >= count, timeout=60
-    )
+    eventually(lambda: set(_numbers(bench, topic)), until=lambda found: len(found) >= count)
 
 
 def test_records_go_to_a_topic_that_is_created_and_two_partitions_may_write_to_one(

@@ -116,9 +116,7 @@ def _translation(bench: Bench, at: str) -> OffsetTranslation:
 def _copied(bench: Bench, total: int) -> None:
     remote = bench.remote(_topic(bench))
     eventually(
-        lambda: committed(bench.target.bootstrap, remote),
-        until=lambda found: len(found) >= total,
-        timeout=60,
+        lambda: committed(bench.target.bootstrap, remote), until=lambda found: len(found) >= total
     )
 
 
@@ -273,11 +271,11 @@ def test_gaps_of_compaction_recoding_and_skipped_records_are_told(
         log = log_of(cluster_a.bootstrap, topic)
         return len(log) > 3 and any(b.count < b.last_offset + 1 - b.base_offset for b in log)
 
-    eventually(cleaned, timeout=60)
+    eventually(cleaned)
     produced = committed(cluster_a.bootstrap, topic)  # cleaning goes on
     with bench.running():
         end = log_of(cluster_a.bootstrap, topic)[-1].last_offset
-        eventually(lambda: bench.progress()[topic, 0].position == end, timeout=60)
+        eventually(lambda: bench.progress()[topic, 0].position == end)
     _assert_true(bench, produced=produced)
     assert bench.progress()[topic, 0].skipped
 

@@ -275,4 +275,4 @@ def _run_acl_command(line: str, folder: Path) -> None:
     assert name == "kafka-acls.sh"
     assert shell(*shlex.split(line)) == line
     command = java_command("org.apache.kafka.tools.AclCommand", *words)
-    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=60)
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=120)

@@ -36,9 +36,7 @@ def _numbers(cluster: Cluster, topic: str) -> list[int]:
 
 
 def _await(cluster: Cluster, topic: str, count: int) -> None:
-    eventually(
-        lambda: _numbers(cluster, topic), until=lambda found: len(found) >= count, timeout=60
-    )
+    eventually(lambda: _numbers(cluster, topic), until=lambda found: len(found) >= count)
 
 
 def test_what_a_killed_task_had_copied_without_saying_so_is_not_copied_again(

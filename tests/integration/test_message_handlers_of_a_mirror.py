@@ -69,7 +69,6 @@ def test_each_record_becomes_three_and_a_killed_driver_repeats_none(
         copies = eventually(
             lambda: committed(cluster_b.bootstrap, f"A.{changed}"),
             until=lambda found: len(found) >= 300,
-            timeout=60,
         )
         assert len(consume(cluster_b.bootstrap, f"A.{plain}", 50)) == 50
         assert mirror.stop() == 0

@@ -17,4 +17,4 @@ def set_quota(cluster: Cluster, client_id: str, kind: str, rate: int) -> None:
         *("--bootstrap-server", cluster.bootstrap, "--alter", "--add-config", f"{kind}={rate}"),
         *("--entity-type", "clients", "--entity-name", client_id),
     )
-    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
