@@ -9,8 +9,9 @@ from click.testing import CliRunner
 
 from mm2.cli.mm2 import main
 from tests.support.cluster import Cluster
+from tests.support.eventually import eventually
 from tests.support.offset_manager import served, until_all_serve
-from tests.support.records import create_topic
+from tests.support.records import commit_group, create_topic
 
 pytestmark = pytest.mark.broker
 
@@ -20,6 +21,8 @@ def test_a_load_test_finds_nothing_wrong_and_compares_with_kafka(
     cluster_a: Cluster, unique: str, more: list[str]
 ) -> None:
     create_topic(cluster_a.bootstrap, unique, 3)
+    # The first group of all has the cluster create its topic of offsets.
+    commit_group(cluster_a.bootstrap, unique, {(unique, 0): 1})
     settings = {
         "offsets.topic.name": f"{unique}-offsets",
         "offsets.topic.num.partitions": "4",
@@ -27,6 +30,7 @@ def test_a_load_test_finds_nothing_wrong_and_compares_with_kafka(
     }
     with served(cluster_a.bootstrap, settings, 2) as instances:
         until_all_serve(instances)
+        eventually(lambda: sum(each.led for each in instances), until=lambda count: count == 4)
         servers = ",".join(each.address for each in instances)
         asked = ["--bootstrap-server", servers, "--topic", unique, "--compare", cluster_a.bootstrap]
         load = ["--groups", "8", "--seconds", "3", "--format", "json"]

@@ -13,7 +13,15 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
 from tests.support.cluster import Cluster
-from tests.support.offset_manager import commit, commit_errors, committed, consumer, served
+from tests.support.eventually import eventually
+from tests.support.offset_manager import (
+    answered,
+    commit,
+    commit_errors,
+    committed,
+    consumer,
+    served,
+)
 from tests.support.records import create_topic
 
 pytestmark = pytest.mark.broker
@@ -43,8 +51,8 @@ def test_a_client_keeps_its_offsets_through_the_instances_alone(
         commit(client, TopicPartition(unique, 0, 3, "half"), TopicPartition(unique, 1, 2))
         with consumer(instances[::-1], unique) as other:
             assert committed(other, unique, 2) == [3, 2]
-            asked = other.committed([TopicPartition(unique, 0)], timeout=10)
-            assert asked[0].metadata == "half"
+            (half,) = answered(other, [TopicPartition(unique, 0)])
+            assert half.metadata == "half"
         with consumer(instances, f"{unique}-2") as stranger:
             assert committed(stranger, unique, 2) == [NOTHING, NOTHING]
         with consumer(instances, unique, **{"bootstrap.servers": cluster_a.bootstrap}) as outside:
@@ -64,7 +72,7 @@ def test_a_commit_of_several_topics_is_fetched_together_and_apart(
     ):
         commit(client, *(TopicPartition(p.topic, p.partition, n) for n, p in enumerate(places)))
         commit(client, TopicPartition(topics[1], 0, 100, "later"))
-        together = client.committed(places, timeout=10)
+        together = answered(client, places)
         assert [(each.topic, each.partition, each.offset) for each in together] == [
             (place.topic, place.partition, 100 if number == 2 else number)
             for number, place in enumerate(places)
@@ -82,10 +90,8 @@ def test_long_metadata_of_one_partition_refuse_the_whole_commit(
         consumer(instances, unique) as client,
     ):
         commit(client, TopicPartition(unique, 0, 1, "1234567"))
-        errors = commit_errors(
-            client, TopicPartition(unique, 0, 2), TopicPartition(unique, 1, 2, "12345678")
-        )
-        assert errors == [12, 12]
+        refused = [TopicPartition(unique, 0, 2), TopicPartition(unique, 1, 2, "12345678")]
+        eventually(lambda: commit_errors(client, *refused), until=lambda errors: errors == [12, 12])
         assert committed(client, unique, 2) == [1, NOTHING]
 
 

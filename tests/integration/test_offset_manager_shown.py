@@ -11,6 +11,7 @@ from confluent_kafka import TopicPartition
 
 from mm2.cli.mm2 import main
 from tests.support.cluster import Cluster
+from tests.support.eventually import eventually
 from tests.support.offset_manager import commit, commit_errors, committed, consumer, served
 from tests.support.records import commit_group, create_topic, numbered, produce
 from tests.support.zookeeper import client_of, zookeeper
@@ -92,6 +93,8 @@ def test_commits_fetches_and_what_is_in_memory_are_counted(cluster_a: Cluster, u
         commit(client, TopicPartition(unique, 0, 3), TopicPartition(unique, 1, 5))
         assert commit_errors(client, TopicPartition(unique, 0, 4, "long")) == [12]
         assert committed(client, unique, 2) == [3, 5]
+        # The group's log partition is led; the others may come a little later.
+        eventually(lambda: instance.led, until=lambda count: count == 4)
         shown = instance.metrics
     ours = "mm2_offset_manager"
     assert shown[f"{ours}_kafka_commits_totalNONE"] == 1

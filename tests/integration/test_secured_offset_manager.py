@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,12 +15,17 @@ from confluent_kafka import (
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
+from confluent_kafka.admin._acl import (
+    AclBinding,
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+)
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 
 from tests.support.certificates import PASSWORD, Certified
 from tests.support.cluster import KafkaCluster
-from tests.support.eventually import eventually
+from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.layout import Security
 from tests.support.offset_manager import (
     ServedInstance,
@@ -97,6 +102,26 @@ def log_in(folder: Path, password: str = SECRETS["bob"]) -> Mapping[str, object]
     }
 
 
+def grant(cluster: KafkaCluster, rights: Sequence[AclBinding]) -> None:
+    """Creates rules, and waits until the broker goes by them: the controller answers earlier."""
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    for made in admin.create_acls(list(rights)).values():
+        made.result(PATIENCE_S)
+    bobs = AclBindingFilter(
+        ResourceType.ANY,
+        None,  # type: ignore[arg-type]  # any, says the client's documentation
+        ResourcePatternType.ANY,
+        "User:bob",
+        None,  # type: ignore[arg-type]  # any, says the client's documentation
+        AclOperation.ANY,
+        AclPermissionType.ANY,
+    )
+    eventually(
+        lambda: admin.describe_acls(bobs).result(PATIENCE_S),
+        until=lambda known: {*rights} <= set(known),
+    )
+
+
 def first_of(client: Consumer, topic: str) -> tuple[bytes | None, int]:
     """The value of the first record, or the code of the error that comes in its place."""
     client.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
@@ -123,9 +148,7 @@ def test_a_client_that_logs_in_reads_and_keeps_offsets_as_itself(
             (AclOperation.READ, AclPermissionType.DENY),
         )
     ]
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
-    for made in admin.create_acls(rights).values():
-        made.result()
+    grant(cluster, rights)
     with consumer([instance], unique, **log_in(folder)) as client:
         commit(client, TopicPartition(open_topic, 0, 1))
         assert committed(client, open_topic) == [1]
@@ -150,9 +173,7 @@ def test_the_cluster_says_for_which_groups_a_client_commits_and_fetches(
             (ResourceType.TOPIC, closed_topic, AclOperation.READ, AclPermissionType.DENY),
         )
     ]
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
-    for made in admin.create_acls(rights).values():
-        made.result()
+    grant(cluster, rights)
     here, there = TopicPartition(unique, 0, 1), TopicPartition(closed_topic, 0, 1)
     with consumer([instance], unique, **log_in(folder)) as client:
         commit(client, here)
@@ -182,9 +203,7 @@ def test_offsets_of_topics_that_a_client_may_not_see_are_not_told(
             *(ResourceType.TOPIC, hidden, ResourcePatternType.LITERAL, "User:bob", "*"),
             *(AclOperation.ALL, AclPermissionType.DENY),
         )
-        admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
-        for made in admin.create_acls([right]).values():
-            made.result()
+        grant(cluster, [right])
         asked = [TopicPartition(topic, 0) for topic in (unique, hidden)]
         seen, unseen = client.committed(asked, timeout=30)
         assert (seen.offset, seen.error) == (1, None)

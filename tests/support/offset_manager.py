@@ -21,7 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from mm2.core.offset_manager.load_findings import GroupHistory
 from mm2.demo.broker_settings import HOST, free_ports, settings_text
 from mm2.kafka.groups.offset_load import Load, LoadResult, run_load
-from tests.support.eventually import eventually
+from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.in_time import in_time
 
 
@@ -76,7 +76,7 @@ class ServedInstance:
             self._process.kill()
             self._process.wait()
 
-    def wait(self, timeout: float = 30.0) -> int:
+    def wait(self, timeout: float = PATIENCE_S) -> int:
         """Its exit status, once it has ended."""
         assert self._process is not None
         return self._process.wait(timeout)
@@ -159,20 +159,24 @@ def commit(client: Consumer, *offsets: TopicPartition) -> None:
 def commit_errors(client: Consumer, *offsets: TopicPartition) -> list[int]:
     """Commits once; the errors of the partitions, 0 for none."""
     try:
-        answered = in_time(lambda: client.commit(offsets=list(offsets), asynchronous=False)) or []
+        found = in_time(lambda: client.commit(offsets=list(offsets), asynchronous=False)) or []
     except KafkaException as error:  # no partition has been committed, for one and the same reason
         return [error.args[0].code()] * len(offsets)
-    return [each.error.code() if each.error else 0 for each in answered]
+    return [each.error.code() if each.error else 0 for each in found]
 
 
 def committed(client: Consumer, topic: str, partitions: int = 1) -> list[int]:
     """The offsets of a group, once they are answered; -1001 where there is none."""
     asked = [TopicPartition(topic, number) for number in range(partitions)]
-    answered = eventually(
-        lambda: client.committed(asked, timeout=10),
+    return [each.offset for each in answered(client, asked)]
+
+
+def answered(client: Consumer, asked: Sequence[TopicPartition]) -> list[TopicPartition]:
+    """What a group has committed, once an instance that leads says so for all partitions."""
+    return eventually(
+        lambda: client.committed(list(asked), timeout=10),
         until=lambda found: not any(each.error for each in found),
     )
-    return [each.offset for each in answered]
 
 
 def until_all_have_committed(histories: Mapping[str, GroupHistory]) -> None:
@@ -209,14 +213,19 @@ def load(
 
 
 def until_all_serve(instances: Sequence[ServedInstance]) -> None:
-    """Waits until the instances tell clients of each other."""
-    with consumer(instances, "until-all-serve") as client:
-        eventually(
-            lambda: _shown(client), until=lambda seen: seen >= {each.address for each in instances}
-        )
+    """Waits until each of the instances tells clients of all: they do not hear it together."""
+    wanted = {each.address for each in instances}
+    for each in instances:
+        eventually(lambda: _shown(each), until=lambda seen: seen >= wanted)  # noqa: B023 - at once
 
 
-def _shown(client: Consumer) -> set[str]:
+def _shown(instance: ServedInstance) -> set[str]:
+    # A client that is told of others asks any of them from then on.
+    with consumer([instance], "until-all-serve") as client:
+        return _brokers(client)
+
+
+def _brokers(client: Consumer) -> set[str]:
     try:
         brokers = client.list_topics(timeout=5).brokers.values()
     except KafkaException:  # nobody listens yet
