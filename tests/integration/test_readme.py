@@ -121,7 +121,7 @@ def test_the_tutorial_s_demo_works_as_written(tmp_path: Path) -> None:
         terminal.run(write)
         assert terminal.run(read).split() == ["hello", "world"]
         run.process.send_signal(signal.SIGINT)
-        assert run.wait(60) == 0, run.text()
+        assert run.wait(2 * PATIENCE_S) == 0, run.text()
         assert run.left() == []
 
 
@@ -132,7 +132,7 @@ def test_the_tutorial_s_own_mirror_works_as_written(tmp_path: Path) -> None:
     started = commands.index(MIRROR)
     prepare, use = commands[:started], commands[started + 1 :]
     with demo_run(tmp_path, [*_installed(CLUSTERS), "--free-ports"]) as run:
-        text = run.wait_for("The clusters run", timeout=PATIENCE_S)
+        text = run.wait_for("The clusters run", timeout=4 * PATIENCE_S)
         terminal = _Terminal(tmp_path, text)
         *_, examined, planned = map(terminal.run, prepare)
         assert {line.split()[0] for line in examined.splitlines()} == {"ok"}
@@ -142,7 +142,7 @@ def test_the_tutorial_s_own_mirror_works_as_written(tmp_path: Path) -> None:
             assert mirror.stop() == 0
             mirror.wait_gone()
         run.process.send_signal(signal.SIGINT)
-        assert run.wait(60) == 0, run.text()
+        assert run.wait(2 * PATIENCE_S) == 0, run.text()
         assert run.left() == []
 
 

@@ -57,22 +57,26 @@ async def test_a_master_that_never_answers_is_given_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("java", "says"),
+    ("java", "within_s", "says"),
     [
-        ("exec sleep 1000", "Java .*/bin/java. does not come up within 1 s"),
-        ("echo java.lang.UnsupportedClassVersionError: 61 >&2; exit 1", "java is too old"),
+        ("exec sleep 1000", 1.0, "Java .*/bin/java. does not come up within 1 s"),
+        (
+            "echo java.lang.UnsupportedClassVersionError: 61 >&2; exit 1",
+            PATIENCE_S,
+            "java is too old",
+        ),
     ],
     ids=["stuck", "old"],
 )
 async def test_a_java_that_does_not_work_is_named(
-    java: str, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    java: str, within_s: float, says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = tmp_path / "bin" / "java"
     script.parent.mkdir()
     script.write_text(f"#!/bin/sh\n{java}\n")
     script.chmod(0o755)
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    engine = SparkEngine({}, task=lambda _: {}, starts_within_s=1.0)
+    engine = SparkEngine({}, task=lambda _: {}, starts_within_s=within_s)
     with pytest.raises(FatalError, match=says):
         await engine.start()
     await engine.stop()

@@ -65,7 +65,8 @@ def test_partitions_begin_where_their_rules_say(
     remote = bench.remote(unique)
     with bench.running():
         eventually(lambda: _copied(cluster_b, remote, 6) == list(range(10)))
-        eventually(lambda: len(bench.progress()) == 7)
+        # They are reported as soon as they are assigned; who has seen an end has begun to read.
+        eventually(lambda: [each.end for each in bench.progress().values()] == [10] * 7)
         produce(cluster_a.bootstrap, unique, [Sample(value=b"10", partition=p) for p in range(7)])
         eventually(
             lambda: {p: _copied(cluster_b, remote, p) for p in expected},

@@ -63,8 +63,10 @@ async def test_a_first_copy_is_followed_to_its_end(
             await expect(bar).to_have_attribute("value", "100", timeout=PATIENCE_MS)
             groups = page.locator("#groups")
             await expect(groups).to_contain_text(f"readers-{unique}", timeout=PATIENCE_MS)
-            await expect(page.locator("#plots canvas")).to_have_count(3)
-            await expect(page.locator("#events")).to_contain_text("source.partitions_assigned")
+            plots, events = page.locator("#plots canvas"), page.locator("#events")
+            await expect(plots).to_have_count(3, timeout=PATIENCE_MS)
+            assigned = "source.partitions_assigned"
+            await expect(events).to_contain_text(assigned, timeout=PATIENCE_MS)
             assert await page.evaluate("window.wasLoadedOnce")
             html = await page.content()
             assert f"{alias}-&gt;T.flow.byte.rate.limit (line" in html

@@ -83,6 +83,10 @@ def _contents(found: list[Sample]) -> list[tuple[object, ...]]:
     return [(each.key, each.value, each.headers, each.timestamp_ms) for each in found]
 
 
+def _has_position(bench: Bench) -> bool:
+    return bool(committed(bench.target.bootstrap, f"{bench.unique}-offsets"))
+
+
 @pytest.mark.parametrize("exactly_once", [False, True])
 def test_copies_are_masked_keyed_and_left_out_and_a_kill_repeats_none(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, *, exactly_once: bool
@@ -95,6 +99,8 @@ def test_copies_are_masked_keyed_and_left_out_and_a_kill_repeats_none(
         eventually(
             lambda: len(committed(cluster_b.bootstrap, remote)), until=lambda found: found >= 30
         )
+        # What is there beyond a position is recognised; without any, all is copied again.
+        eventually(lambda: _has_position(bench))
     with bench.running():
         produce(cluster_a.bootstrap, topic, samples[40:], codec="gzip")
         eventually(
