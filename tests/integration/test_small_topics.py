@@ -244,7 +244,11 @@ async def _close_while(away: Callable[[], None], cluster: KafkaCluster, topic: s
         assert time.monotonic() - started < 25
         with pytest.raises(Unavailable):
             await waiting
-    assert asyncio.all_tasks() == before
+
+    async def left() -> set[asyncio.Task[object]]:
+        return asyncio.all_tasks() - before
+
+    await eventually_async(left, until=lambda tasks: not tasks)
 
 
 async def test_a_refused_log_in_is_told_from_an_absent_cluster() -> None:

@@ -6,9 +6,11 @@ import random
 import sys
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+import psutil
 import pytest
 from click.testing import CliRunner
 
@@ -42,6 +44,11 @@ def spark() -> Iterator[SparkCluster]:
     }
     with SparkCluster(workers=2, settings=settings) as found:
         yield found
+
+
+def _kill_executor(spark: SparkCluster) -> None:
+    with suppress(psutil.NoSuchProcess):  # Spark may have ended it.
+        random.choice(eventually(spark.executors)).kill()
 
 
 class _Copying:
@@ -101,7 +108,7 @@ def test_sql_on_all_workers_loses_nothing_when_an_executor_is_killed(
         with numbers.traffic.running():
             numbers.wait_for_later()
             eventually(spark.tasks, until=lambda count: count == 2)
-            numbers.survive(lambda: random.choice(spark.executors()).kill())
+            numbers.survive(lambda: _kill_executor(spark))
         outcome = numbers.complete()
         assert mirror.stop() == 0
     assert (outcome.lost, outcome.is_in_order) == (0, True)

@@ -150,7 +150,7 @@ def test_what_spark_fails_for_is_a_dead_letter_and_topics_that_are_not_named_sta
         produce(cluster_a.bootstrap, topic, samples)
     text = one_way(cluster_a, cluster_b, f"{changed}, {plain}", settings)
     with Mirror(tmp_path, text) as mirror:
-        copies = consume(cluster_b.bootstrap, f"A.{changed}", 3)
+        copies = consume(cluster_b.bootstrap, f"A.{changed}", 3, timeout=120)
         plain_copies = consume(cluster_b.bootstrap, f"A.{plain}", 5)
         refused = consume(cluster_b.bootstrap, letters, 2)
         assert mirror.stop() == 0

@@ -88,10 +88,14 @@ def test_replicas_with_other_bytes_on_a_disk_are_found(
     for topic in (altered, corrupt, equal):
         create_topic(replicated.bootstrap, topic, replication_factor=3)
         _batches(replicated, topic, [b"value-0", b"value-1", b"value-2"])
-    rows = _verify(replicated, f"{unique}-.*", status=0)
-    assert [(each["topic"], each["result"], each["end"], each["in_sync"]) for each in rows] == [
-        (topic, "equal", 3, True) for topic in (altered, corrupt, equal) for _ in range(3)
-    ]
+    wanted = [(topic, "equal", 3, True) for topic in (altered, corrupt, equal) for _ in range(3)]
+
+    def seen() -> list[tuple[object, ...]]:
+        rows = _verify(replicated, f"{unique}-.*", status=0)
+        return [(each["topic"], each["result"], each["end"], each["in_sync"]) for each in rows]
+
+    # A broker that the machine has kept waiting is out of sync for a while.
+    eventually(seen, until=lambda rows: rows == wanted)
 
     node = _follower(replicated, altered)
     replicated.stop_node(node - 1)
@@ -99,10 +103,11 @@ def test_replicas_with_other_bytes_on_a_disk_are_found(
     _change(segment, b"value-1", b"other-1", checksum=True)
     (segment,) = replicated.log_folder(corrupt, node=node - 1).glob("*.log")
     _change(segment, b"value-2", b"other-2", checksum=False)
-    down = _verify(replicated, equal, status=1)
-    assert {each["broker"]: each["result"] for each in down} == {
-        each["broker"]: "failed" if each["broker"] == node else "equal" for each in down
-    }
+    results = {broker: "failed" if broker == node else "equal" for broker in (1, 2, 3)}
+    eventually(
+        lambda: {each["broker"]: each["result"] for each in _verify(replicated, equal, status=1)},
+        until=lambda down: down == results,
+    )
     replicated.restart(node - 1)
     _in_sync_again(replicated, altered, corrupt, equal)
 
@@ -130,7 +135,10 @@ def test_replicas_of_a_compacted_topic_are_equal(replicated: KafkaCluster, uniqu
 
     def cleaned(node: int) -> bool:
         folder = replicated.log_folder(unique, node=node - 1)
-        data = memoryview(b"".join(each.read_bytes() for each in sorted(folder.glob("*.log"))))
+        try:
+            data = memoryview(b"".join(each.read_bytes() for each in sorted(folder.glob("*.log"))))
+        except FileNotFoundError:  # the cleaner puts another one in its place
+            return False
         return sum(each.count or 0 for each in read_batches(data)) < 5
 
     def one_is_cleaned() -> bool:
@@ -155,7 +163,9 @@ def test_replicas_are_equal_after_their_leaders_were_killed(
         produce(replicated.bootstrap, unique, numbered(1_000 * turn + 500, 500), settings=_IN_ORDER)
         replicated.restart(leader - 1)
         _in_sync_again(replicated, unique)
-    rows = _verify(replicated, unique, status=0)
-    assert [(each["end"], each["result"]) for each in rows] == [(2_000, "equal")] * 3
+    eventually(
+        lambda: [(each["end"], each["result"]) for each in _verify(replicated, unique, status=0)],
+        until=lambda rows: rows == [(2_000, "equal")] * 3,
+    )
     found = consume(replicated.bootstrap, unique, 2_000)
     assert [each.value for each in found] == [b"%d" % number for number in range(2_000)]

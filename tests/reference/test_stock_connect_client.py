@@ -99,12 +99,13 @@ def test_it_makes_moves_and_deletes_a_connector_of_a_worker(
         rest, path = RestClient(port), f"/connectors/{unique}/offsets"
         where = {"cluster": source, "partition": 0, "topic": unique}
         asked = {"offsets": [{"partition": where, "offset": {"offset": 0}}]}
-        rest.ask("PATCH", path, asked)
+        # Its tasks may end a little later than it is shown as stopped.
+        eventually(lambda: rest.ask("PATCH", path, asked))
         assert rest.ask("GET", path) == asked
         client.ask("resume", unique)
         eventually(copied, until=lambda found: found == [b"1", b"2", b"2"])
         client.ask("delete", unique)
-        assert client.ask("connectors") == []
+        eventually(lambda: client.ask("connectors"), until=lambda left: left == [])
         assert worker.stop() == 0
 
 

@@ -207,7 +207,10 @@ def _routes(
     for source, target in flows:
         copy = f"{source}.{_TOPIC}"
         bootstrap = clusters[target].bootstrap
-        eventually(lambda b=bootstrap, t=copy: _partitions(b, t) == _PARTITIONS)  # type: ignore[misc]
+        eventually(
+            lambda b=bootstrap, t=copy: _partitions(b, t) == _PARTITIONS,  # type: ignore[misc]
+            timeout=RECOVERS_WITHIN_S,
+        )
         reader = stack.enter_context(Reader(bootstrap, copy, _PARTITIONS))
         writer = stack.enter_context(Writer(clusters[source].bootstrap, _TOPIC, _PARTITIONS, _RATE))
         routes.append(Route(source, target, writer, reader))

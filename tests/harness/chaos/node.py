@@ -52,7 +52,7 @@ class Node:
 
     def wait_until_warm(self) -> None:
         """Returns when it could run tasks at once."""
-        eventually(lambda: '"spark.started"' in self.mirror.text())
+        eventually(lambda: '"spark.started"' in self.mirror.text(), timeout=2 * PATIENCE_S)
 
     def kill(self, *, whole: bool) -> None:
         """SIGKILL, to the driver alone or to all that it has started, as when a machine dies."""
