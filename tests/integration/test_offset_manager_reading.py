@@ -20,6 +20,7 @@ from tests.support.offset_manager import (
     served,
     until_all_serve,
 )
+from tests.support.providers import PATIENT
 from tests.support.records import create_topic, numbered, produce
 
 pytestmark = pytest.mark.broker
@@ -31,7 +32,7 @@ RECORDS = 40
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[KafkaCluster]:
     """Two brokers, so that requests have to reach the right one."""
-    with KafkaCluster("offsets", brokers=2) as cluster:
+    with KafkaCluster("offsets", brokers=2, properties=PATIENT) as cluster:
         yield cluster
 
 

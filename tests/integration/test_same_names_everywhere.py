@@ -80,7 +80,7 @@ def test_active_active_and_a_diamond_under_the_same_names(
     def await_round(rounds: int) -> None:
         for alias in four:
             count = len(written(alias, rounds))
-            eventually(partial(values, alias), until=partial(_has, count))
+            eventually(partial(values, alias), until=partial(_has, count), timeout=120)
 
     with Mirror(tmp_path, text) as mirror:
         await_round(1)

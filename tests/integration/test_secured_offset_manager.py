@@ -35,6 +35,7 @@ from tests.support.offset_manager import (
     consumer,
     served,
 )
+from tests.support.providers import PATIENT
 from tests.support.records import create_topic, numbered, produce
 
 pytestmark = pytest.mark.broker
@@ -64,7 +65,7 @@ def cluster(folder: Path, authority: Certified) -> Iterator[KafkaCluster]:
         keystore=authority.issue("broker").keystore(folder / "broker.p12", authority),
         keystore_password=PASSWORD,
     )
-    properties = {"listener.security.protocol.map": BOTH}
+    properties = {"listener.security.protocol.map": BOTH, **PATIENT}
     with KafkaCluster("secured", security=security, properties=properties) as cluster:
         yield cluster
 

@@ -24,6 +24,7 @@ from tests.support.certificates import PASSWORD, Certified
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually_async
 from tests.support.layout import Security
+from tests.support.providers import PATIENT
 from tests.support.raw import wire
 from tests.support.records import create_topic
 
@@ -156,7 +157,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[KafkaClu
         keystore=authority.issue("broker").keystore(folder / "broker.p12", authority),
         keystore_password=PASSWORD,
     )
-    properties = {"connections.max.reauth.ms": str(_SESSION_MS)}
+    properties = {"connections.max.reauth.ms": str(_SESSION_MS), **PATIENT}
     with KafkaCluster("secured", security=security, properties=properties) as cluster:
         yield cluster, trusted
 
@@ -182,7 +183,7 @@ async def test_a_silent_broker_is_given_up_and_asked_again_on_a_new_connection(
 
 
 async def _produced(client: WireClient, node: int, sent: list[tuple[str, int, bytes]]) -> None:
-    """Also where the machine is too busy for an answer in time, or the broker was fenced."""
+    """Also where the machine is too busy for an answer in time."""
     await eventually_async(
         lambda: client.produce(node, sent, timeout_ms=500),
         until=lambda answer: [partition.error for partition in answer.partitions] == [0],

@@ -23,8 +23,8 @@ from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.layout import Security, jars, major, secured_properties, wanted_version
 
 NAMES = ("A", "B", "C")
-_PATIENT = {"broker.session.timeout.ms": "60000"}
-"""Nobody restarts these clusters; a machine that stands still for seconds must not fence them."""
+PATIENT = {"broker.session.timeout.ms": "60000"}
+"""Of clusters that nobody restarts: a machine that stands still for seconds must not fence them."""
 _WITH_NEW_GROUPS = 4
 """The first version whose brokers serve the consumer protocol (KIP-848) without being told to."""
 
@@ -46,7 +46,7 @@ def provided(name: str) -> Iterator[Cluster]:
         with _container(name) as cluster:
             yield cluster
     else:
-        with KafkaCluster(name, properties=_PATIENT) as cluster:
+        with KafkaCluster(name, properties=PATIENT) as cluster:
             yield cluster
 
 
