@@ -16,11 +16,11 @@ from aiohttp.typedefs import Middleware
 
 from mm2.config.keys.keys_top import HeaderRule
 from mm2.config.text.expressions import hide
-from mm2.errors import ConfigError, ConfigErrors, FlowError, InvalidArgument, Mm2Error
+from mm2.errors import Mm2Error
 from mm2.rest.cors import Origins, is_local_name, name_in
 from mm2.rest.listeners import ServerSetup
 from mm2.rest.passwords import Passwords
-from mm2.rest.rest_errors import RestError
+from mm2.rest.rest_errors import RestError, status_of
 
 log = structlog.get_logger()
 
@@ -41,24 +41,10 @@ async def failures(request: web.Request, handler: WebHandler) -> web.StreamRespo
     except web.HTTPException as error:
         return _of_library(request, error)
     except Mm2Error as error:
-        return _refusal(_status_of(error), str(error))
+        return _refusal(status_of(error), str(error))
     except Exception as error:
         log.error("rest.failed", method=request.method, path=request.path, exc_info=error)
         return _refusal(HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error}")
-
-
-def _status_of(error: Mm2Error) -> HTTPStatus:
-    match error:
-        case RestError():
-            return error.status
-        case ConfigError() | ConfigErrors() | InvalidArgument():
-            return HTTPStatus.BAD_REQUEST
-        case FlowError():
-            return HTTPStatus.CONFLICT
-        case _ if error.retriable:
-            return HTTPStatus.SERVICE_UNAVAILABLE
-        case _:
-            return HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 def _of_library(request: web.Request, error: web.HTTPException) -> web.Response:

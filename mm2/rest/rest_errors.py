@@ -1,10 +1,10 @@
-"""Errors that become a status and Connect's error body."""
+"""Errors, and the status with which each is answered."""
 
 from __future__ import annotations
 
 from http import HTTPStatus
 
-from mm2.errors import Mm2Error
+from mm2.errors import ConfigError, ConfigErrors, FlowError, InvalidArgument, Mm2Error
 
 
 class RestError(Mm2Error):
@@ -14,6 +14,21 @@ class RestError(Mm2Error):
         super().__init__(message)
         self.status = status
         self.message = message
+
+
+def status_of(error: Mm2Error) -> HTTPStatus:
+    """The status with which a request that has failed is answered."""
+    match error:
+        case RestError():
+            return error.status
+        case ConfigError() | ConfigErrors() | InvalidArgument():
+            return HTTPStatus.BAD_REQUEST
+        case FlowError():
+            return HTTPStatus.CONFLICT
+        case _ if error.retriable:
+            return HTTPStatus.SERVICE_UNAVAILABLE
+        case _:
+            return HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 def bad_request(message: str) -> RestError:
