@@ -32,13 +32,12 @@ from mm2.core.failover.moving_group import MovingGroup
 from mm2.core.model import TopicName
 from mm2.errors import ClusterError, Unavailable
 from mm2.failover.copy_lag import heartbeat_age_ms, lag_of, mirrored_topics
-from mm2.failover.flow_switch import FlowSwitch
+from mm2.failover.flow_switch import FlowSwitch, TemporaryStop
 from mm2.failover.move_plan import MoveOptions, Plan, Report
 from mm2.failover.move_route import MoveRoute
 from mm2.failover.move_survey import MoveSurvey
 from mm2.failover.offset_writer import OffsetWriter
 from mm2.failover.producer_checks import check_producers
-from mm2.failover.temporary_stop import TemporaryStop
 from mm2.failover.unplanned_survey import UnplannedSurvey
 from mm2.kafka.flow_clusters import FlowClusters, check_reachable
 

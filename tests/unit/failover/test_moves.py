@@ -23,9 +23,9 @@ from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.core.translation.group_sync_rules import Order, TargetCommit
 from mm2.core.translation.runs import Logs
 from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
+from mm2.failover.flow_switch import FAILOVER
 from mm2.failover.group_move import GroupMove
 from mm2.failover.move_plan import MoveOptions, Plan
-from mm2.failover.temporary_stop import FAILOVER
 from mm2.failover.unplanned_survey import UnplannedSurvey
 from mm2.kafka.client_errors import GroupInUse
 from mm2.kafka.groups.group_model import Group, GroupState, GroupType
