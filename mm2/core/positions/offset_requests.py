@@ -119,8 +119,11 @@ def _partition_problems(
 def _offset_problems(place: str, offset: object) -> Iterable[ConfigError]:
     if not isinstance(offset, dict) or offset.keys() != {"offset"}:
         yield _problem(place, offset, 'must be {"offset": n}, or null to delete the position')
-    elif not _is_number(offset["offset"]) or not 0 <= offset["offset"] <= _MOST_OFFSET:
-        message = "must be a whole number from 0: the offset of the last record that was mirrored"
+    elif not _is_number(offset["offset"]) or not NO_OFFSET <= offset["offset"] <= _MOST_OFFSET:
+        message = (
+            "must be a whole number: the offset of the last record that was mirrored, or -1 for"
+            " none, so that it begins with record 0"
+        )
         yield _problem(f"{place}.offset", offset["offset"], message)
 
 

@@ -30,15 +30,15 @@ def _problems(document: object) -> list[str]:
     return [str(problem) for problem in caught.value.problems]
 
 
-@pytest.mark.parametrize("offset", [0, 10, 2147483648, 2**63 - 1])
+@pytest.mark.parametrize("offset", [-1, 0, 10, 2147483648, 2**63 - 1])
 def test_offsets_from_zero_are_accepted(offset: int) -> None:
-    """C202, C203."""
+    """C202, C203; -1 is the position before the first record, as a list of positions has it."""
     (request,) = _asked(PARTITION, {"offset": offset})
     assert (request.where, request.offset) == (WHERE, offset)
 
 
 @pytest.mark.parametrize(
-    "offset", ["nan", None, {}, 3.14, -420, "-420", "10", True, 2**63], ids=repr
+    "offset", ["nan", None, {}, 3.14, -2, -420, "-420", "10", True, 2**63], ids=repr
 )
 def test_other_offsets_are_refused(offset: object) -> None:
     """C202."""
@@ -81,7 +81,7 @@ def test_the_number_of_a_partition_is_a_number(number: object) -> None:
 
 def test_everything_that_is_wrong_is_said_at_once() -> None:
     entries = [
-        {"partition": {"cluster": "B", "topic": "", "partition": 0}, "offset": {"offset": -1}},
+        {"partition": {"cluster": "B", "topic": "", "partition": 0}, "offset": {"offset": -2}},
         {"partition": PARTITION, "offset": {"offset": 1}},
         {"partition": PARTITION},
         "entry",
