@@ -1,0 +1,151 @@
+"""The how-tos' commands of ``mm2`` are run as they are written, beside a mirror that runs."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Consumer
+
+from tests.support.cluster import KafkaCluster
+from tests.support.eventually import PATIENCE_S, eventually
+from tests.support.layout import ROOT
+from tests.support.mirror import Mirror, properties
+from tests.support.records import Sample, consume, create_topic, produce
+
+pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(600)]
+
+_PAGES = ROOT / "docs" / "how-to"
+_COMMAND = re.compile(r"(?: {3,4})?(mm2 [a-z-]+ .*)")
+_INDENTED = "    mm2 "
+_FENCE = "```"
+_ELSEWHERE = {
+    " --watch": "integration/test_status_command.py",
+    " --follow": "unit/cli/test_events_command.py",
+    " --url": "unit/cli/test_events_command.py",
+    "offset-manager ": "integration/test_offset_manager_shown.py",
+    "mm2 dump ": "integration/test_dump_command.py",
+    "mm2 dump-log ": "unit/cli/test_dump_log.py",
+    "mm2 package-env ": "integration/test_spark_cluster.py",
+    "mm2 verify mm2": "integration/test_verify_command.py",
+}
+"""Commands that do not end, take long or need files of a broker, and the tests that run them."""
+
+_STOPPED = {"move-positions.md"}
+"""Pages that say that the flow is to be stopped first."""
+
+_NEW_FILE = "mm2 init "
+
+
+def _commands(page: Path) -> list[str]:
+    """The commands in the blocks of a page, in their order."""
+    found, is_fenced = [], False
+    for line in page.read_text().splitlines():
+        if line.strip().startswith(_FENCE):
+            is_fenced = not is_fenced
+        elif (is_fenced or line.startswith(_INDENTED)) and (match := _COMMAND.fullmatch(line)):
+            found.append(match[1])
+    return [line for line in found if not any(part in line for part in _ELSEWHERE)]
+
+
+class _Scene:
+    """
+    Two clusters, and a folder for each page.
+
+    Attributes:
+        passed: commands that need not be run again.
+    """
+
+    def __init__(self, source: KafkaCluster, target: KafkaCluster, folder: Path) -> None:
+        self._source, self._target, self._folder = source, target, folder
+        self.passed: set[str] = set()
+        self._env = {
+            **os.environ,
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+            "XDG_DATA_HOME": str(folder),
+        }
+
+    def text(self) -> str:
+        """The properties file of the pages."""
+        clusters = {"A": self._source.bootstrap, "B": self._target.bootstrap}
+        topics = {"A->B.enabled": "true", "A->B.topics": "orders, payments.*", "tasks.max": "3"}
+        return properties(clusters, topics)
+
+    def run(self, page: str, command: str) -> subprocess.CompletedProcess[str]:
+        """Runs a command in the folder of its page, which has what the page speaks of."""
+        folder = self._folder / page
+        if not folder.exists():
+            folder.mkdir()
+            (folder / "mm2.properties").write_text(self.text())
+            if "import strimzi" in (_PAGES / page).read_text():
+                exported = self.run(page, "mm2 export mm2.properties --as strimzi").stdout
+                (folder / "kafka-mirror-maker-2.yaml").write_text(exported)
+        servers = {"kafka-1:9092": self._source, "kafka-2:9092": self._target}
+        for written, cluster in servers.items():
+            command = command.replace(written, cluster.bootstrap)
+        command = command.replace("primary->standby", "A->B")
+        if command.startswith(_NEW_FILE):
+            (folder / "mm2.properties").unlink()
+        words = ["/bin/sh", "-c", command]
+        return subprocess.run(  # noqa: PLW1510 - its status is looked at
+            words, cwd=folder, env=self._env, text=True, capture_output=True, timeout=PATIENCE_S
+        )
+
+
+@pytest.fixture(scope="module")
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Scene]:
+    """A mirror that has copied some records of what the pages name."""
+    folder = tmp_path_factory.mktemp("pages")
+    with KafkaCluster("A") as source, KafkaCluster("B") as target:
+        for topic, partitions in (("orders", 4), ("payments.eu", 1), ("_schemas", 1)):
+            create_topic(source.bootstrap, topic, partitions)
+            samples = [Sample(value=b"%d" % n, partition=n % partitions) for n in range(40)]
+            produce(source.bootstrap, topic, samples)
+        scene = _Scene(source, target, folder)
+        with Mirror(folder, scene.text()) as mirror:
+            consume(target.bootstrap, "A.orders", 40)
+            with _billing(source, "orders"), _billing(target, "A.orders"):
+                yield scene
+            assert mirror.stop() == 0
+
+
+@contextmanager
+def _billing(cluster: KafkaCluster, topic: str) -> Iterator[None]:
+    """A member of the group ``billing`` that has read and committed some records."""
+    settings = {"bootstrap.servers": cluster.bootstrap, "auto.offset.reset": "earliest"}
+    consumer = Consumer({**settings, "group.id": "billing", "enable.auto.commit": False})
+    try:
+        consumer.subscribe([topic])
+        eventually(lambda: consumer.consume(20, timeout=1), until=lambda found: len(found) > 8)
+        consumer.commit(asynchronous=False)
+        yield
+    finally:
+        consumer.close()
+
+
+@pytest.mark.parametrize("page", sorted(page.name for page in _PAGES.glob("*.md")))
+def test_commands_of_a_page_do_what_it_says(scene: _Scene, page: str) -> None:
+    commands = _commands(_PAGES / page)
+    if page in _STOPPED:
+        commands = ["mm2 flows stop mm2.properties", *commands, "mm2 flows resume mm2.properties"]
+    failed = {}
+    for command in commands:
+        if command in scene.passed:
+            continue
+        ended = scene.run(page, command)
+        if ended.returncode == 0:
+            scene.passed.add(command)
+        else:
+            failed[command] = (ended.returncode, ended.stdout + ended.stderr)
+    assert failed == {}
+
+
+@pytest.mark.parametrize("test", sorted(set(_ELSEWHERE.values())))
+def test_all_other_commands_have_tests(test: str) -> None:
+    assert (ROOT / "tests" / test).exists()
