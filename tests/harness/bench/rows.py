@@ -49,19 +49,14 @@ ROWS: Final = (
     ),
     *(
         Row(
-            benchmark="transforms",
-            name=change.name,
+            benchmark=benchmark,
+            name=f"{prefix}{change.name}",
             title=change.title,
-            measure=partial(transforms.measure_throughput, change),
+            measure=partial(measure, change),
         )
-        for change in transforms.CHANGES
-    ),
-    *(
-        Row(
-            benchmark="transforms-delay",
-            name=f"delay-{change.name}",
-            title=change.title,
-            measure=partial(transforms.measure_delay, change),
+        for benchmark, prefix, measure in (
+            ("transforms", "", transforms.measure_throughput),
+            ("transforms-delay", "delay-", transforms.measure_delay),
         )
         for change in transforms.CHANGES
     ),
