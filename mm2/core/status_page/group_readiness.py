@@ -18,7 +18,9 @@ class GroupReadiness:
     A group in one row.
 
     Attributes:
-        verdict: what a move of it would come to, as far as its offsets tell.
+        verdict: of a move without the source, as far as its offsets tell: ``mm2 failover`` also
+            looks at logs, and at which side committed last. A planned move waits for copies, and
+            refuses what is not exact.
         reason: why, in a sentence.
         partitions: of the source that it has offsets of.
         lag: records that it has not read; None if not known of all partitions.
@@ -64,13 +66,21 @@ def _verdict(places: Sequence[GroupPartition]) -> tuple[Verdict, str]:
     if missing := [each for each in places if not each.is_known]:
         return Verdict.NO_GO, f"offsets of {_some(len(missing))} cannot be translated"
     if guessed := [each for each in places if each.accuracy is Accuracy.APPROXIMATE]:
-        return Verdict.CAUTION, f"reads records of {_some(len(guessed))} again"
+        again = f"reads records of {_some(len(guessed))} again"
+        return Verdict.CAUTION, f"{again}; a planned move is refused"
+    if ahead := [each for each in places if _is_further_there(each)]:
+        return Verdict.CAUTION, f"has read further on the target in {_some(len(ahead))}"
     behind = _sum(each.mirror_lag for each in places)
     if behind is None:
         return Verdict.CAUTION, "how far the copies are is not known"
     if behind:
         return Verdict.CAUTION, "the last records are not copied yet"
     return Verdict.GO, "goes on at its first unread record"
+
+
+def _is_further_there(place: GroupPartition) -> bool:
+    there, translated = place.target_offset, place.translated_offset
+    return there is not None and translated is not None and there > translated
 
 
 def _some(count: int) -> str:

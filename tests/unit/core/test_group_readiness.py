@@ -34,8 +34,10 @@ _READY = GroupPartition(
         (
             replace(_READY, translated=MappedOffset(4, exact=False)),
             Verdict.CAUTION,
-            "reads records of 1 partition again",
+            "reads records of 1 partition again; a planned move is refused",
         ),
+        (replace(_READY, target_offset=5), Verdict.GO, "first unread"),
+        (replace(_READY, target_offset=6), Verdict.CAUTION, "further on the target in 1 partition"),
         (replace(_READY, copied_end=4), Verdict.CAUTION, "not copied yet"),
         (replace(_READY, copied_end=None), Verdict.CAUTION, "not known"),
     ],
