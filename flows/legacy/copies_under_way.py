@@ -46,13 +46,14 @@ class SourceCopies:
     def take(self, batch: BatchOffsets) -> BatchOffsets:
         """A batch of copies is missing from now on, with what is added to it later."""
         self.offsets.begin(batch)
-        self.partition.progress.uncommitted += 1
+        self.partition.progress.begin_copies()
         return batch
 
     def settle(self, batch: BatchOffsets, copies: int) -> None:
         """The next copies of a batch are there, or were left out."""
         batch.acknowledged += copies
-        self.partition.progress.uncommitted -= batch.is_complete
+        if batch.is_complete:
+            self.partition.progress.end_copies()
         self.update()
 
     def update(self) -> None:
@@ -169,8 +170,7 @@ class CopiesUnderWay:
     def _appended(self, batch: OutgoingBatch) -> None:
         source, offsets = self._take(batch)
         self._budget.release(batch.size)
-        source.partition.progress.records += len(batch.offsets)
-        source.partition.progress.bytes += batch.size
+        source.partition.progress.count_copies(len(batch.offsets), batch.size)
         source.settle(offsets, len(batch.offsets))
         self.advanced()
 
@@ -202,7 +202,7 @@ class CopiesUnderWay:
         return SendState.WAIT
 
     def _left_out(self, source: SourceCopies, batch: BatchOffsets) -> None:
-        source.partition.progress.skipped += 1
+        source.partition.progress.count_skipped(1)
         self._errors.count_letter(source.partition)
         source.settle(batch, 1)
         self.advanced()

@@ -63,7 +63,7 @@ class RecordCopier:
         if chunk is not None:
             self._budget.charge(chunk.size)
             partition.progress.enqueue(chunk.size)
-            partition.progress.uncommitted += 1
+            partition.progress.begin_copies()
             self._chunks.append((chunk, self._under_way.source(partition, chunk.position)))
             self._has_chunks.set()
 
@@ -90,8 +90,8 @@ class RecordCopier:
 
     def _done(self, chunk: FetchedChunk, source: SourceCopies) -> None:
         self._budget.release(chunk.size)
-        chunk.partition.progress.queued -= chunk.size
-        chunk.partition.progress.uncommitted -= 1
+        chunk.partition.progress.dequeue(chunk.size)
+        chunk.partition.progress.end_copies()
         source.update()
         self._under_way.advanced()
 

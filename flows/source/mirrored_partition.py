@@ -225,7 +225,8 @@ class MirroredPartition:
 
     def retry(self) -> None:
         """Goes on where it stopped; the error shows until something is acknowledged."""
-        self.sender.last_error, self.error, self.retry_at = self.error, None, None
+        self.sender.report_error(self.error)
+        self.error = self.retry_at = None
         self.fetch.reset_failed_reads()
 
     def skip(self, batch: OutgoingBatch) -> None:
@@ -233,12 +234,12 @@ class MirroredPartition:
         self.progress.skip(batch)
         self.advance_past_skipped()
 
-    def skip_unreadable(self, offsets: range) -> None:
+    def count_skipped(self, offsets: range) -> None:
         """Skips offsets at its position that cannot be read, and goes on."""
         self.fetch.move_to(offsets.stop)
         self.fetch.reset_failed_reads()
         self.fetch.resume()
-        self.progress.skip_unreadable(len(offsets))
+        self.progress.count_skipped(len(offsets))
         self.advance_past_skipped()
 
     def landed(self, batch: OutgoingBatch) -> None:

@@ -83,6 +83,23 @@ class CommitProgress:
         """Bytes are under way."""
         self.queued += size
 
+    def dequeue(self, size: int) -> None:
+        """Bytes are no longer under way."""
+        self.queued -= size
+
+    def begin_copies(self) -> None:
+        """Copies of some records are missing from now on (the legacy tool's)."""
+        self.uncommitted += 1
+
+    def end_copies(self) -> None:
+        """They are there, or were left out."""
+        self.uncommitted -= 1
+
+    def count_copies(self, records: int, size: int) -> None:
+        """The target has copies; the size is in bytes."""
+        self.records += records
+        self.bytes += size
+
     def land(self, batch: OutgoingBatch) -> None:
         """The target has a batch, if only in an open transaction."""
         self.queued -= batch.size
@@ -101,8 +118,8 @@ class CommitProgress:
             self.landed = max(self.landed, batch.end - 1)
         self.skipped += len(batch.offsets)
 
-    def skip_unreadable(self, count: int) -> None:
-        """Offsets of the source could not be read."""
+    def count_skipped(self, count: int) -> None:
+        """Records were left out, or offsets of the source could not be read."""
         self.skipped += count
 
     def count_dead_letter(self) -> None:
@@ -114,16 +131,14 @@ class CommitProgress:
         self.uncommitted -= 1
         if batch.owner is None:
             self.landed = max(self.landed, batch.end - 1)
-        self.records += len(batch.offsets)
-        self.bytes += batch.size
+        self.count_copies(len(batch.offsets), batch.size)
         if batch.oldest_ms >= 0:
             self.latency_ms = max(self.latency_ms, now_ms - batch.oldest_ms)
 
     def count(self, batch: OutgoingBatch) -> None:
         """The target has a batch that went elsewhere than to the partition's copy."""
         self.queued -= batch.size
-        self.records += len(batch.offsets)
-        self.bytes += batch.size
+        self.count_copies(len(batch.offsets), batch.size)
 
     def restart_latency(self) -> None:
         """The next report starts with the next acknowledgement."""

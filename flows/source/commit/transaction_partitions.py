@@ -137,7 +137,7 @@ class TransactionPartitions:
             for where, code in refused.items():
                 if code != Code.OPERATION_NOT_ATTEMPTED:
                     sender = new.pop(where)
-                    sender.last_error = f"the target answers {code_name(code)}"
+                    sender.report_error(f"the target answers {code_name(code)}")
                     self._gate.block(sender)
 
     async def add_group(self) -> None:

@@ -259,7 +259,7 @@ class Fetcher:
         partition.validation.invalidate()
         self._stale.set()
         if error in RETRIABLE:
-            partition.sender.last_error = reason
+            partition.sender.report_error(reason)
             partition.fetch.pause(_BACKOFF_S)
         else:
             self._stop(partition, reason)

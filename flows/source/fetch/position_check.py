@@ -146,7 +146,7 @@ class PositionValidator:
         if found is not None and found.leader >= 0:
             return True
         error = topic.error if topic is not None and topic.error else Code.LEADER_NOT_AVAILABLE
-        partition.sender.last_error = f"the source answers {code_name(error)}"
+        partition.sender.report_error(f"the source answers {code_name(error)}")
         partition.fetch.pause(_PAUSE_S)
         return False
 
@@ -250,7 +250,7 @@ class PositionValidator:
             partition.fetch.forget_epoch()
         validation.accept(leader_epoch)
         if partition.sender.is_idle:
-            partition.sender.last_error = None
+            partition.sender.report_error(None)
 
 
 def _still_awaits(partition: MirroredPartition, position: int | None) -> bool:

@@ -181,7 +181,7 @@ class ErrorPolicy:
             if partition.fetch.position != position:
                 partition.fetch.resume()  # it went back meanwhile, and meets the batch again
                 return
-            partition.skip_unreadable(found.offsets)
+            partition.count_skipped(found.offsets)
             self.count_letter(partition)
 
         letter = DecodedRecord(position, _NO_TIMESTAMP, keyed_body(None, found.data))
@@ -216,7 +216,7 @@ class ErrorPolicy:
             if partition.fetch.resets != resets:
                 return
             if not refusal:
-                partition.progress.skip_unreadable(1)
+                partition.progress.count_skipped(1)
                 self.count_letter(partition)
                 return
             reason = f"{reason}; {refusal}"

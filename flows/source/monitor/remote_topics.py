@@ -95,7 +95,7 @@ class RemoteTopics:
                     await self._begin_again(partition, topic.topic_id)
             else:
                 error = topic.error or Code.UNKNOWN_TOPIC_OR_PARTITION
-                partition.sender.last_error = f"the target answers {code_name(error)}"
+                partition.sender.report_error(f"the target answers {code_name(error)}")
         for partition in await self._ends.check(same, self._withdraw):
             self._accept(partition, same[partition])
         # Where the source topic is gone as well, its copy is not missed.

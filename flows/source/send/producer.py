@@ -214,7 +214,7 @@ class Producer:
         for sender in self._ready:
             node = self._client.leader(sender.target)
             if node is None:
-                sender.last_error = "the partition has no leader"
+                sender.report_error("the partition has no leader")
                 self._leaders.refresh()
             elif self._gate is None or self._gate.admits(sender):
                 by_node.setdefault(node, []).append(sender)

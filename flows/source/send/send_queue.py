@@ -162,6 +162,10 @@ class PartitionSender:
         self.last_error = trouble
         self.is_known = False
 
+    def report_error(self, error: str | None) -> None:
+        """Keeps why the partition stands, for reports; None: it no longer does."""
+        self.last_error = error
+
     def recovered(self) -> None:
         """The trouble is over."""
         self.attempts = self.corruptions = self.disorders = 0

@@ -124,7 +124,7 @@ class RecordStage:
                 await self._change(chunk)
             queue.popleft()
             self._budget.release(chunk.size)
-            partition.progress.queued -= chunk.size
+            partition.progress.dequeue(chunk.size)
             if self._is_current(chunk):
                 partition.fetch.hand_on(queue[0].position if queue else None)
                 partition.fetch.reset_failed_reads()
@@ -260,7 +260,7 @@ class RecordStage:
         """Goes back to a record for which a topic of the target is not ready."""
         partition.fetch.go_back(record.offset)
         if isinstance(error, Unavailable):
-            partition.sender.last_error = str(error)
+            partition.sender.report_error(str(error))
             partition.fetch.pause(_LOOK_S)
         else:
             self._errors.stop(partition, f"no topic for the record at {record.offset}: {error}")
