@@ -106,6 +106,24 @@ def test_no_modules_of_the_project_import_each_other() -> None:
     assert _measured(ROOT, "mm2", "flows")["circles"] == []
 
 
+def test_from_the_process_to_a_spark_job_are_five_levels_of_supervision() -> None:
+    """Those of docs/adr/0022-five-levels-of-supervision.md."""
+    levels = [each.partition(":")[0] for each in _measured(ROOT, "mm2", "flows")["supervision"]]
+    assert levels == [
+        "mm2.herder.bundles.bundle_supervisor",
+        "mm2.herder.herder",
+        "mm2.herder.leader_flow",
+        "mm2.herder.source_controller",
+    ]
+
+
+def test_parts_beside_a_level_are_none(tree: Path) -> None:
+    (tree / "top" / "levels.py").write_text(
+        'A = Supervised("a")\nB = Supervised("b", is_cut=True)\n'
+    )
+    assert _measured(tree)["supervision"] == ["top.levels:1"]
+
+
 def test_names_that_exist_twice_are_listed_with_their_places(tree: Path) -> None:
     report = _measured(tree)
     assert report["repeated_classes"] == {"Task": ["top.left", "top.right"]}
