@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Final
 
-from mm2.core.offset_manager.ensemble import (
-    Ensemble,
-    Instance,
-    InstanceSays,
-    decide,
+from mm2.core.offset_manager.ensemble import Ensemble, Instance, JoiningInstance, decide
+from mm2.protocol.ensemble_records import (
     decode_ensemble,
-    decode_says,
+    decode_joining,
     encode_ensemble,
-    encode_says,
+    encode_joining,
 )
 
 _PROTOCOL: Final = "mm2-offset-manager"
@@ -50,12 +47,12 @@ class LogVoter:
 
     def subscription_user_data(self) -> bytes:
         """Who this instance is, and what it leads."""
-        return encode_says(InstanceSays(instance=self._instance, leads=self._leads()))
+        return encode_joining(JoiningInstance(instance=self._instance, leads=self._leads()))
 
     def decide(self, said: Mapping[str, bytes]) -> tuple[str, bytes]:
         """Gives each log partition a leader."""
-        members = {each: found for each, data in said.items() if (found := decode_says(data))}
-        mine = InstanceSays(instance=self._instance, leads=self._leads())
+        members = {each: found for each, data in said.items() if (found := decode_joining(data))}
+        mine = JoiningInstance(instance=self._instance, leads=self._leads())
         made = decide(list(members.values()) or [mine], self._partitions, self._brokers)
         return next(iter(said)), encode_ensemble(made)
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from mm2.core.offset_manager.ensemble import (
-    Ensemble,
-    Instance,
-    InstanceSays,
-    decode_ensemble,
-    decode_says,
-    encode_says,
-)
+from mm2.core.offset_manager.ensemble import Ensemble, Instance, JoiningInstance
 from mm2.offset_manager.voter import LogVoter
+from mm2.protocol.ensemble_records import (
+    decode_ensemble,
+    decode_joining,
+    encode_joining,
+)
 
 ME = Instance(name="me", host="h", port=1)
 OTHER = Instance(name="other", host="h", port=2)
@@ -21,15 +19,15 @@ def _voter(heard: list[Ensemble], leads: frozenset[int] = frozenset()) -> LogVot
 
 
 def test_an_instance_says_who_it_is_and_what_it_leads_now() -> None:
-    said = decode_says(_voter([], frozenset({2, 3})).subscription_user_data())
-    assert said == InstanceSays(instance=ME, leads=frozenset({2, 3}))
+    said = decode_joining(_voter([], frozenset({2, 3})).subscription_user_data())
+    assert said == JoiningInstance(instance=ME, leads=frozenset({2, 3}))
 
 
 def test_each_log_partition_gets_a_leader_that_keeps_what_it_has() -> None:
     voter = _voter([], frozenset({0, 1}))
     said = {
         "m-1": voter.subscription_user_data(),
-        "m-2": encode_says(InstanceSays(instance=OTHER, leads=frozenset({3}))),
+        "m-2": encode_joining(JoiningInstance(instance=OTHER, leads=frozenset({3}))),
     }
     member, decision = voter.decide(said)
     made = decode_ensemble(decision)

@@ -8,17 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.core.offset_manager.ensemble import (
-    Ensemble,
-    Instance,
-    InstanceSays,
-    decide,
-    decode_ensemble,
-    decode_says,
-    encode_ensemble,
-    encode_says,
-)
+from mm2.core.offset_manager.ensemble import Ensemble, Instance, JoiningInstance, decide
 from mm2.core.offset_manager.log_placement import log_partition_of, place_logs
+from mm2.protocol.ensemble_records import (
+    decode_ensemble,
+    decode_joining,
+    encode_ensemble,
+    encode_joining,
+)
 
 LEADS = st.dictionaries(
     st.sampled_from("abcdef"), st.frozensets(st.integers(0, 40), max_size=30), min_size=1
@@ -53,7 +50,7 @@ def test_an_instance_that_comes_takes_only_its_share() -> None:
 
 
 def test_numbers_of_instances_collide_with_none() -> None:
-    said = [InstanceSays(instance=Instance(name=n, host="h", port=9)) for n in "abc"]
+    said = [JoiningInstance(instance=Instance(name=n, host="h", port=9)) for n in "abc"]
     nodes = [each.node for each in decide(said, 4, []).instances]
     assert len(set(nodes)) == 3
     others = [each.node for each in decide(said, 4, nodes).instances]
@@ -64,10 +61,10 @@ def test_numbers_of_instances_collide_with_none() -> None:
 @given(LEADS)
 def test_a_decision_is_read_as_it_was_made(leads: dict[str, frozenset[int]]) -> None:
     said = [
-        InstanceSays(instance=Instance(name=name, host="h", port=9092), leads=led)
+        JoiningInstance(instance=Instance(name=name, host="h", port=9092), leads=led)
         for name, led in leads.items()
     ]
-    assert [decode_says(encode_says(each)) for each in said] == said
+    assert [decode_joining(encode_joining(each)) for each in said] == said
     made = decide(said, 7, [1, 2, 3])
     assert decode_ensemble(encode_ensemble(made)) == made
     led = [made.led_by(name) for name in leads]
@@ -82,9 +79,24 @@ def test_nobody_leads_what_nobody_has_decided_about() -> None:
     assert Ensemble().leader(-1) is None
 
 
+def test_members_of_earlier_releases_are_understood() -> None:
+    joining = JoiningInstance(
+        instance=Instance(name="a", host="h", port=9), leads=frozenset({2, 1})
+    )
+    assert encode_joining(joining) == (
+        b'{"version":1,"name":"a","host":"h","port":9,"leads":[1,2]}'
+    )
+    made = decide([joining], 2, [])
+    node = made.instances[0].node
+    assert encode_ensemble(made) == (
+        b'{"version":1,"instances":[{"name":"a","host":"h","port":9,"node":%d}],"leaders":[0,0]}'
+        % node
+    )
+
+
 @given(st.binary(max_size=80))
-def test_other_words_of_members_say_nothing(data: bytes) -> None:
-    assert decode_says(data) is None
+def test_other_user_data_does_not_count(data: bytes) -> None:
+    assert decode_joining(data) is None
     assert decode_ensemble(data) is None
 
 
@@ -99,5 +111,5 @@ def test_other_words_of_members_say_nothing(data: bytes) -> None:
         b'{"instances":{}}',
     ],
 )
-def test_a_decision_that_cannot_be_meant_says_nothing(data: bytes) -> None:
+def test_an_impossible_decision_does_not_count(data: bytes) -> None:
     assert decode_ensemble(data) is None
