@@ -65,17 +65,20 @@ def _verdict(places: Sequence[GroupPartition]) -> tuple[Verdict, str]:
         return Verdict.NO_GO, f"is {state} on the target: its members read there already"
     if missing := [each for each in places if not each.is_known]:
         return Verdict.NO_GO, f"offsets of {_some(len(missing))} cannot be translated"
+    if caution := _caution(places):
+        return Verdict.CAUTION, caution
+    return Verdict.GO, "goes on at its first unread record"
+
+
+def _caution(places: Sequence[GroupPartition]) -> str | None:
     if guessed := [each for each in places if each.accuracy is Accuracy.APPROXIMATE]:
-        again = f"reads records of {_some(len(guessed))} again"
-        return Verdict.CAUTION, f"{again}; a planned move is refused"
+        return f"reads records of {_some(len(guessed))} again; a planned move is refused"
     if ahead := [each for each in places if _is_further_there(each)]:
-        return Verdict.CAUTION, f"has read further on the target in {_some(len(ahead))}"
+        return f"has read further on the target in {_some(len(ahead))}"
     behind = _sum(each.mirror_lag for each in places)
     if behind is None:
-        return Verdict.CAUTION, "how far the copies are is not known"
-    if behind:
-        return Verdict.CAUTION, "the last records are not copied yet"
-    return Verdict.GO, "goes on at its first unread record"
+        return "how far the copies are is not known"
+    return "the last records are not copied yet" if behind else None
 
 
 def _is_further_there(place: GroupPartition) -> bool:
