@@ -49,7 +49,7 @@ class SourceCopies:
         self.partition.progress.begin_copies()
         return batch
 
-    def settle(self, batch: BatchOffsets, copies: int) -> None:
+    def count_landed(self, batch: BatchOffsets, copies: int) -> None:
         """The next copies of a batch are there, or were left out."""
         batch.acknowledged += copies
         if batch.is_complete:
@@ -145,7 +145,7 @@ class CopiesUnderWay:
                 del self._missing[batch.offsets[0]]
         self.advanced()
 
-    async def settled(self, partitions: Iterable[MirroredPartition]) -> None:
+    async def wait_for_copies(self, partitions: Iterable[MirroredPartition]) -> None:
         """Waits until the target has all copies of what was read of some partitions."""
         wanted = set(partitions)
         while any(each.progress.uncommitted for each in wanted):
@@ -171,7 +171,7 @@ class CopiesUnderWay:
         source, offsets = self._take(batch)
         self._budget.release(batch.size)
         source.partition.progress.count_copies(len(batch.offsets), batch.size)
-        source.settle(offsets, len(batch.offsets))
+        source.count_landed(offsets, len(batch.offsets))
         self.advanced()
 
     def _refused(self, sender: PartitionSender, batch: OutgoingBatch, code: int) -> SendState:
@@ -204,5 +204,5 @@ class CopiesUnderWay:
     def _left_out(self, source: SourceCopies, batch: BatchOffsets) -> None:
         source.partition.progress.count_skipped(1)
         self._errors.count_letter(source.partition)
-        source.settle(batch, 1)
+        source.count_landed(batch, 1)
         self.advanced()

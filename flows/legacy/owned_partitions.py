@@ -76,7 +76,7 @@ class OwnedPartitions:
     store: OffsetStore
     offsets: StreamOffsets
     listener: ListenerCalls
-    settled: Callable[[Iterable[MirroredPartition]], Awaitable[None]]
+    wait_for_copies: Callable[[Iterable[MirroredPartition]], Awaitable[None]]
     topics: set[str]
     copier: RecordCopier | None = None
     drain_s: float = 30.0
@@ -168,7 +168,7 @@ class OwnedPartitions:
         given = self._take_away(partitions)
         with suppress(TimeoutError):
             async with asyncio.timeout(self.drain_s):
-                await self.settled(given)
+                await self.wait_for_copies(given)
         with suppress(ClusterError):  # it is logged; who owns them next copies again
             await self.offsets.commit(given)
         await self._forget(given)

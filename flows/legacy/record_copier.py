@@ -80,9 +80,9 @@ class RecordCopier:
             while self._chunks:
                 self._done(*self._chunks.popleft())
 
-    async def settled(self, partitions: Iterable[MirroredPartition]) -> None:
+    async def wait_for_copies(self, partitions: Iterable[MirroredPartition]) -> None:
         """Waits until the target has all copies of what was read of some partitions."""
-        await self._under_way.settled(partitions)
+        await self._under_way.wait_for_copies(partitions)
 
     def forget(self, partition: MirroredPartition) -> None:
         """Takes no more of what was read of a partition."""

@@ -199,7 +199,7 @@ class StreamParts:
             store=store,
             offsets=self.offsets,
             listener=listener,
-            settled=self.settled,
+            wait_for_copies=self.wait_for_copies,
             topics=self._tracked,
             copier=self.copier,
         )
@@ -216,12 +216,12 @@ class StreamParts:
         """The group has given these to another member."""
         await self.owned.lost(partitions)
 
-    async def settled(self, partitions: Iterable[MirroredPartition]) -> None:
+    async def wait_for_copies(self, partitions: Iterable[MirroredPartition]) -> None:
         """Waits until the target has all that was read of some partitions."""
         if self.copier is None:
             await self.producer.flush([each.sender for each in partitions])
         else:
-            await self.copier.settled(partitions)
+            await self.copier.wait_for_copies(partitions)
 
     async def until_failed(self) -> None:
         """

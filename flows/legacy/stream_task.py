@@ -203,7 +203,7 @@ class Stream:
         parts, partitions = self._parts, list(self._parts.partitions.values())
         with suppress(TimeoutError):
             async with asyncio.timeout(drain_s):
-                await parts.settled([each for each in partitions if each.error is None])
+                await parts.wait_for_copies([each for each in partitions if each.error is None])
         with suppress(TimeoutError, ClusterError):
             async with asyncio.timeout(STREAM_COMMIT_S):
                 await parts.offsets.commit(partitions)

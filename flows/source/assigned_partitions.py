@@ -154,7 +154,7 @@ class AssignedPartitions:
             lambda: all(mirrored.is_sent for mirrored in given), within_s=REVOKED_PARTITIONS_S
         )
         await self.positions.commit(given)
-        await self.translation.settle(given)
+        await self.translation.publish_before_commit(given)
         if not is_drained:
             # What is still under way must not be written after another bundle has taken over.
             await self.positions.commit(list(self.partitions.values()))

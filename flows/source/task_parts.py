@@ -115,7 +115,7 @@ class TaskParts:
             producer=self.producer,
             partitions=self.partitions,
             on_settled=self._settled,
-            before_commit=self.translation.settle,
+            before_commit=self.translation.publish_before_commit,
             now_ms=now_ms,
         )
 

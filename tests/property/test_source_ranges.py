@@ -204,7 +204,7 @@ def test_a_gap_and_a_repeat_are_not_taken_for_a_range() -> None:
 
 
 @pytest.mark.parametrize("is_last", [True, False])
-def test_a_sender_is_settled_only_between_source_records(is_last: bool) -> None:
+def test_a_sender_is_certain_only_between_source_records(is_last: bool) -> None:
     sender = PartitionSender(WHERE)
     batch = batch_of([2], first=5)
     part = (
@@ -214,4 +214,4 @@ def test_a_sender_is_settled_only_between_source_records(is_last: bool) -> None:
     assert sender.is_inside is not is_last
     sender.flying.clear()
     sender.ends_inside = part.is_partial
-    assert sender.is_settled is is_last
+    assert sender.is_certain is is_last

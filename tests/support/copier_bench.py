@@ -115,7 +115,7 @@ class CopierBench:
             yield
             copying.cancel()
             await asyncio.wait([copying])
-            await self.settled()
+            await self.wait_for_copies()
         finally:
             sending.cancel()
             await asyncio.gather(copying, sending, return_exceptions=True)
@@ -127,9 +127,9 @@ class CopierBench:
         number = partition.source.partition
         self.copier.take(partition, FetchedPartition(TOPIC, number, 0, 90, 80, 0, (), data))
 
-    async def settled(self) -> None:
+    async def wait_for_copies(self) -> None:
         """Waits until the target has what was taken."""
-        await self.copier.settled([self.partition])
+        await self.copier.wait_for_copies([self.partition])
 
     @property
     def committable(self) -> int:

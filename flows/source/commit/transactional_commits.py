@@ -227,7 +227,7 @@ class Transactions:
         self._gate.last = ()
         began_s = now_s()
         waiting, self._waiting = self._waiting, []
-        await self._producer.wait_until(lambda: self._gate.is_settled)
+        await self._producer.wait_until(lambda: self._gate.is_certain)
         if self._has_letters:
             self._moved.add(self._partitions.values())
         offsets = self._moved.offsets()
@@ -286,7 +286,7 @@ class Transactions:
         """
         self._gate.last = ()
         is_open = self._open.began_s is not None
-        if not is_open or self._open.is_offset_sent or not self._gate.is_settled:
+        if not is_open or self._open.is_offset_sent or not self._gate.is_certain:
             return
         with suppress(Mm2Error, TimeoutError):
             async with asyncio.timeout(ABORT_S):

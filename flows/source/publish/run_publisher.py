@@ -125,7 +125,7 @@ class RunPublisher:
         else:
             await self._due.wait()
 
-    async def settle(self, partitions: Iterable[MirroredPartition]) -> None:
+    async def publish_before_commit(self, partitions: Iterable[MirroredPartition]) -> None:
         """Publishes before positions are committed, if that does not take long."""
         partitions = list(partitions)
         try:

@@ -84,10 +84,10 @@ class TranslationPublisher:
         if self._runs is not None:
             self._runs.wake(partition)
 
-    async def settle(self, partitions: Iterable[MirroredPartition]) -> None:
+    async def publish_before_commit(self, partitions: Iterable[MirroredPartition]) -> None:
         """Publishes the runs of some partitions before their positions are committed."""
         if self._runs is not None:
-            await self._runs.settle(partitions)
+            await self._runs.publish_before_commit(partitions)
 
     def forget(self, partition: TopicPartition) -> None:
         """The task copies this partition no longer, or goes back in it."""
@@ -106,7 +106,7 @@ class TranslationPublisher:
         requested = {each.source: each for each in partitions}
         if self._runs is None or self._cluster is None:
             return {}
-        await self._runs.settle(requested.values())
+        await self._runs.publish_before_commit(requested.values())
         cluster, topic = self._cluster, self._runs.topic
         records = records_to_end(cluster.cluster, cluster.properties, topic, partitions=[0])
         stored = StoredBlocks(requested, frozenset())
@@ -120,7 +120,7 @@ class TranslationPublisher:
 
     async def end(self, partitions: Iterable[MirroredPartition]) -> None:
         """Publishes what is left of some partitions, if that does not take long."""
-        await self.settle(partitions)
+        await self.publish_before_commit(partitions)
         if self._syncs is not None:
             await self._syncs.end()
 

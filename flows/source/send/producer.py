@@ -83,7 +83,7 @@ class Producer:
         self._ready: dict[PartitionSender, None] = {}
         self._work = asyncio.Event()
         self._under_way = InFlightLimits(client.throttle, self._work.set)
-        self._settled = asyncio.Event()
+        self._answered = asyncio.Event()
 
     def send(
         self,
@@ -122,10 +122,10 @@ class Producer:
         self._ready.pop(sender, None)
         if sender.unanswered:
             return False
-        if self._gate is not None and not sender.is_settled:
+        if self._gate is not None and not sender.is_certain:
             raise SequenceLost(self._flow, f"{sender.target} is gone in mid-transaction")
         sender.requeue_in_flight()
-        self._settled.set()
+        self._answered.set()
         return True
 
     def resume(self, sender: PartitionSender) -> None:
@@ -149,8 +149,8 @@ class Producer:
         try:
             async with asyncio.timeout(within_s):
                 while not condition():
-                    self._settled.clear()
-                    await self._settled.wait()
+                    self._answered.clear()
+                    await self._answered.wait()
         except TimeoutError:
             return False
         return True
@@ -162,7 +162,7 @@ class Producer:
     def skip(self, sender: PartitionSender, batch: OutgoingBatch) -> bool:
         """As ``Recovery.skip``."""
         is_skipped = self._recovery.skip(sender, batch)
-        self._settled.set()
+        self._answered.set()
         return is_skipped
 
     def withhold(self, sender: PartitionSender, unwanted: Unwanted) -> list[OutgoingBatch]:
@@ -175,7 +175,7 @@ class Producer:
     def drop(self, sender: PartitionSender) -> None:
         """Drops all that is queued in a sender that waits (``SendState.WAIT``)."""
         self._recovery.stop(sender)
-        self._settled.set()
+        self._answered.set()
 
     async def run(self) -> None:
         """
@@ -269,11 +269,11 @@ class Producer:
         for sender, batch in taken:
             batch.answer, batch.base_offset = answers.get(sender.target, lost)
             sender.unanswered -= 1
-            self._settle(sender, trouble)
+            self._take_answers(sender, trouble)
         self._work.set()
-        self._settled.set()
+        self._answered.set()
 
-    def _settle(self, sender: PartitionSender, trouble: str | None) -> None:
+    def _take_answers(self, sender: PartitionSender, trouble: str | None) -> None:
         """Reports what is appended in order, and deals with trouble once all answers are in."""
         while sender.flying and sender.flying[0].is_appended:
             sender.recovered()

@@ -89,7 +89,7 @@ class PartitionSender:
         return not self.queue and not self.flying
 
     @property
-    def is_settled(self) -> bool:
+    def is_certain(self) -> bool:
         """
         Whether it is known of each batch whether the target has it.
 

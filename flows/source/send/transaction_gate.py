@@ -37,9 +37,9 @@ class TransactionGate:
         return all(sender.is_idle for sender in self.members)
 
     @property
-    def is_settled(self) -> bool:
+    def is_certain(self) -> bool:
         """Whether it is known of all that the members have sent whether the target has it."""
-        return all(sender.is_settled for sender in self.members)
+        return all(sender.is_certain for sender in self.members)
 
     def admits(self, sender: PartitionSender) -> bool:
         """Whether the sender's next batch may be sent now."""
@@ -70,5 +70,5 @@ class TransactionGate:
 
     def unanswered(self) -> str:
         """Why senders of the transaction wait for answers, for messages."""
-        waiting = (each for each in self.members if not each.is_settled)
+        waiting = (each for each in self.members if not each.is_certain)
         return ", ".join(f"{each.target}: {each.last_error}" for each in waiting) or "no answer"

@@ -157,7 +157,7 @@ def test_positions_wait_for_their_own_runs_and_not_for_those_of_others() -> None
         runs.wake(mirrored)
         await asyncio.sleep(0.1)
         _copied(mirrored, 3)
-        await runs.settle([mirrored])
+        await runs.publish_before_commit([mirrored])
         known = topic.store.of(_where(0))
         assert known is not None
         assert known.blocks[-1].end == 7
@@ -175,7 +175,7 @@ def test_runs_that_are_late_are_published_by_the_next_round() -> None:
         clock = asyncio.get_running_loop().time
         publishing = asyncio.create_task(runs.run())
         with capture_logs() as logs:
-            await runs.settle([mirrored])
+            await runs.publish_before_commit([mirrored])
         assert [each["event"] for each in logs] == ["offset_runs.late"]
         assert clock() == pytest.approx(1.0)
         await asyncio.sleep(1.5)
@@ -192,7 +192,7 @@ def test_runs_that_are_refused_are_tried_again_after_a_pause() -> None:
         runs = _runs(topic, mirrored)
         publishing = asyncio.create_task(runs.run())
         with capture_logs() as logs:
-            await runs.settle([mirrored])
+            await runs.publish_before_commit([mirrored])
             await asyncio.sleep(4)
         assert [each["event"] for each in logs] == ["offset_runs.failed"]
         topic.is_away = False
@@ -210,7 +210,7 @@ def test_what_a_round_meets_during_a_pause_is_published_after_it() -> None:
         topic, other, mirrored = _Topic(takes_s=0.5), _mirrored(1, runs=1), _mirrored(runs=3)
         topic.is_away = True
         runs = _runs(topic, mirrored, other)
-        settling = asyncio.create_task(runs.settle([other]))
+        settling = asyncio.create_task(runs.publish_before_commit([other]))
         await asyncio.sleep(0.1)
         runs.wake(mirrored)
         publishing = asyncio.create_task(runs.run())
@@ -231,7 +231,7 @@ def test_a_partition_that_was_given_up_is_not_written_by_a_waiting_round() -> No
         topic, given = _Topic(takes_s=0.5), _mirrored(1, runs=1)
         partitions = {each.source: each for each in (_mirrored(0, runs=1), given)}
         runs = RunPublisher("runs", topic, partitions, is_transactional=False)
-        settling = asyncio.create_task(runs.settle([partitions[_where(0)]]))
+        settling = asyncio.create_task(runs.publish_before_commit([partitions[_where(0)]]))
         await asyncio.sleep(0.1)
         runs.wake(given)
         publishing = asyncio.create_task(runs.run())
@@ -270,14 +270,14 @@ def test_blocks_are_remembered_only_while_somebody_looks_through_the_topic() -> 
         runs = _runs(topic, mirrored)
         due = {_where(0): [(BlockName(0), None)]}
         with runs.watching():
-            await runs.settle([mirrored])
+            await runs.publish_before_commit([mirrored])
             assert await runs.tidy(due) == 0, "it was written just now"
         assert await runs.tidy(due) == 1
         _copied(mirrored, 1)
-        await runs.settle([mirrored])
+        await runs.publish_before_commit([mirrored])
         assert await runs.tidy(due) == 1
         with suppress(ZeroDivisionError), runs.watching():
-            await runs.settle([mirrored])
+            await runs.publish_before_commit([mirrored])
             raise ZeroDivisionError
         assert await runs.tidy(due) == 1
 

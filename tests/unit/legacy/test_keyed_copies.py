@@ -32,7 +32,7 @@ def test_keys_lead_to_the_partitions_of_javas_producer_in_order(
                 batch(0, *values[:150], keys=True, codec=codec),
                 batch(150, *values[150:], keys=True),
             )
-            await bench.settled()
+            await bench.wait_for_copies()
         assert bench.committable == 200
         for number in range(PARTITIONS):
             wanted = [value for value in values if partition_for(value, PARTITIONS) == number]
@@ -49,7 +49,7 @@ def test_old_formats_are_repartitioned_in_their_order() -> None:
         bench = CopierBench(None)
         async with bench.running():
             bench.take(keyed(0, b"0"), old, keyed(3, b"3"))
-            await bench.settled()
+            await bench.wait_for_copies()
         assert [each.value for each in bench.copied()] == [b"0", b"1", b"2", b"3"]
         assert bench.committable == 4
 
@@ -74,7 +74,7 @@ def test_what_was_not_answered_of_a_divided_chunk_is_not_committed() -> None:
             await asyncio.sleep(0.05)
             first = next(n for n in range(60) if partition_for(values[n], PARTITIONS) == slow)
             assert bench.committable == first > 0
-            await bench.settled()
+            await bench.wait_for_copies()
         assert bench.committable == 60
 
     run(go())

@@ -39,7 +39,7 @@ def test_a_skipped_record_does_not_count_before_its_dead_letter_is_written() -> 
             assert not bench.letters
             assert bench.committable == 0
             bench.trouble = Trouble.NONE
-            await bench.settled()
+            await bench.wait_for_copies()
             assert [each.value for each in bench.letters] == [b"bad"]
             assert [each.value for each in bench.copied()] == [b"good"]
             assert bench.committable == 2
@@ -105,7 +105,7 @@ def test_what_is_queued_of_a_partition_is_dropped_once_it_is_lost() -> None:
             bench.copier.forget(bench.partition)
             assert bench.budget.used < held
             bench.trouble = Trouble.NONE
-            await bench.copier.settled([bench.other])
+            await bench.copier.wait_for_copies([bench.other])
             bench.partition.progress.uncommitted = 0
         values = [each.value for each in bench.copied(0)]
         assert values == [b"sent", b"kept 0", b"kept 1", b"kept 2"]
@@ -148,7 +148,7 @@ def test_a_refused_record_is_skipped_alone_and_of_several_copies_each_counts() -
         values = [b"0", bytes(1_000), b"2", b"3"]
         async with bench.running():
             bench.take(batch(0, *values))
-            await bench.settled()
+            await bench.wait_for_copies()
         assert [each.value for each in bench.copied(0)] == values
         assert [each.value for each in bench.copied(1)] == [b"0", b"2", b"3"]
         assert [each.value for each in bench.letters] == [values[1]]
@@ -172,10 +172,10 @@ def test_batches_are_no_larger_than_the_topic_takes_once_one_was_refused(
         async with bench.running():
             records = [Plain(offset=n, key=b"k", value=value) for n, value in enumerate(values)]
             bench.take(write_batch(records[:50]))
-            await bench.settled()
+            await bench.wait_for_copies()
             refused = log.refused
             bench.take(write_batch(records[50:]))
-            await bench.settled()
+            await bench.wait_for_copies()
         assert log.refused == refused > 0
         assert [each.value for each in log.records] == values
 
@@ -265,7 +265,7 @@ def test_an_error_of_any_kind_that_a_handler_raises_is_one_of_the_handler(
         bench = CopierBench(failing(error), tolerates=True)
         async with bench.running():
             bench.take(batch(0, b"0", b"bad", b"2"))
-            await bench.settled()
+            await bench.wait_for_copies()
         assert [each.value for each in bench.copied()] == [b"0", b"2"]
         assert [each.value for each in bench.letters] == [b"bad"]
         assert bench.committable == 3
@@ -299,7 +299,7 @@ def test_no_record_is_skipped_while_the_target_is_away_or_does_not_know_a_topic(
         bench = CopierBench(handle, tolerates=True, partitions_of=named)
         async with bench.running():
             bench.take(batch(0, b"0", b"1", keys=True))
-            await bench.settled()
+            await bench.wait_for_copies()
         assert sorted(each.value or b"" for each in bench.copied()) == [b"0", b"1"]
         assert bench.letters == []
         assert bench.committable == 2
@@ -341,7 +341,7 @@ def test_a_renamed_record_keeps_a_partition_that_the_source_has_since_lately() -
         async with bench.running():
             bench.take(batch(0, b"first"))
             bench.take(batch(0, b"0", b"chosen", b"kept"), of=bench.other)
-            await bench.copier.settled([bench.partition, bench.other])
+            await bench.copier.wait_for_copies([bench.partition, bench.other])
         assert target.topics == {"new": 2}
         values = [[each.value for each in bench.cluster.logs[where].records] for where in new]
         assert values == [[b"first"], [b"0", None]]
@@ -358,7 +358,7 @@ def test_a_record_that_cannot_be_sent_is_skipped_alone() -> None:
         bench = CopierBench(wrong, tolerates=True)
         async with bench.running():
             bench.take(batch(0, b"0", b"wrong", b"2"))
-            await bench.settled()
+            await bench.wait_for_copies()
         assert [each.value for each in bench.copied()] == [b"0", b"2"]
         assert [each.value for each in bench.letters] == [b"wrong"]
         assert bench.committable == 3
@@ -374,7 +374,7 @@ def test_a_batch_that_cannot_be_read_is_skipped_as_a_whole() -> None:
         bench = CopierBench(unchanged, tolerates=True)
         async with bench.running():
             bench.take(batch(0, b"0"), damaged, batch(3, b"3"))
-            await bench.settled()
+            await bench.wait_for_copies()
         assert [each.value for each in bench.copied()] == [b"0", b"3"]
         assert [each.value for each in bench.letters] == [damaged]
         assert bench.committable == 4
@@ -387,11 +387,11 @@ def test_a_log_that_begins_anew_is_counted_anew() -> None:
         bench = CopierBench(unchanged)
         async with bench.running():
             bench.take(batch(40, b"40"))
-            await bench.settled()
+            await bench.wait_for_copies()
             assert bench.committable == 41
             bench.partition.begin_at(0, 0)
             bench.take(batch(0, b"0"))
-            await bench.settled()
+            await bench.wait_for_copies()
             assert bench.committable == 1
 
     run(go())
