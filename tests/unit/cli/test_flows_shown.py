@@ -13,12 +13,10 @@ from mm2.errors import Unavailable
 from mm2.failover.flow_switch import FlowStatus
 from mm2.protocol.control_records import DesiredFlowState, FlowState
 from mm2.protocol.desired_state import DesiredState
+from tests.support.configs import TWO_CLUSTERS_TEXT
 
-_FILE = """\
-clusters = A, B
-A.bootstrap.servers = a:1
-B.bootstrap.servers = b:1
-A->B.enabled = true
+_FILE = f"""\
+{TWO_CLUSTERS_TEXT}A->B.enabled = true
 B->A.enabled = true
 """
 

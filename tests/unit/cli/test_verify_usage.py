@@ -8,12 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from mm2.cli.mm2 import main
+from tests.support.configs import TWO_CLUSTERS_TEXT
 
-_FILE = """\
-clusters = A, B
-A.bootstrap.servers = a:1
-B.bootstrap.servers = b:1
-A->B.enabled = true
+_FILE = f"""\
+{TWO_CLUSTERS_TEXT}A->B.enabled = true
 B->A.enabled = true
 """
 

@@ -6,12 +6,10 @@ import pytest
 
 from mm2.config.checks.findings import Finding, Severity, findings
 from mm2.config.text.properties import parse
+from tests.support.configs import TWO_CLUSTERS_TEXT
 
-_BASE = """\
-clusters = A, B
-A.bootstrap.servers = a:1
-B.bootstrap.servers = b:1
-A->B.enabled = true
+_BASE = f"""\
+{TWO_CLUSTERS_TEXT}A->B.enabled = true
 """
 _MODE = "exactly.once.source.support"
 

@@ -15,12 +15,10 @@ from mm2.config.keys.keys_clients import CLIENT_ROWS
 from mm2.config.text.properties import parse
 from mm2.driver.flows_of_file import load_flows
 from mm2.errors import ConfigErrors
+from tests.support.configs import TWO_CLUSTERS_TEXT
 
-_BASE = """\
-clusters = A, B
-A.bootstrap.servers = a:1
-B.bootstrap.servers = b:1
-A->B.enabled = true
+_BASE = f"""\
+{TWO_CLUSTERS_TEXT}A->B.enabled = true
 """
 _JSON = "org.apache.kafka.connect.json.JsonConverter"
 _BYTES = "org.apache.kafka.connect.converters.ByteArrayConverter"

@@ -18,6 +18,7 @@ from mm2.config.transforms.transform_kinds import (
     PredicateKind,
     TransformKind,
 )
+from tests.support.configs import TWO_CLUSTERS_TEXT
 
 _PACKAGE = "org.apache.kafka.connect.transforms."
 _FIELDS = {"type": "HeaderFrom$Key", "fields": "a,b", "headers": "a", "operation": "copy"}
@@ -156,11 +157,8 @@ def test_every_option_says_what_it_is_and_has_a_default_that_can_be_read() -> No
             assert option.default is None or option.parse(option.default) is not None
 
 
-_FILE = """\
-clusters = A, B
-A.bootstrap.servers = a:1
-B.bootstrap.servers = b:1
-A->B.enabled = true
+_FILE = f"""\
+{TWO_CLUSTERS_TEXT}A->B.enabled = true
 """
 _DROP_ALL = """\
 A->B.transforms = drop

@@ -18,12 +18,10 @@ from mm2.driver.signals import StopSignals
 from mm2.errors import ConfigError, ConfigErrors
 from mm2.protocol.bundle_spec import BundleSpec
 from mm2.slot_allocation import Slots
+from tests.support.configs import TWO_CLUSTERS_TEXT
 
-FILE = """\
-clusters = A, B
-A.bootstrap.servers = a:1
-B.bootstrap.servers = b:1
-A->B.enabled = true
+FILE = f"""\
+{TWO_CLUSTERS_TEXT}A->B.enabled = true
 """
 
 

@@ -14,12 +14,10 @@ from mm2.failover.directions import AgainstFlow, FlowDirection, WithFlow, direct
 from mm2.failover.move_route import Pair, pair_of
 from mm2.kafka.admin import Admin
 from mm2.kafka.flow_clusters import FlowClusters
+from tests.support.configs import TWO_CLUSTERS_TEXT
 
-_FILE = """\
-clusters = A, B
-A.bootstrap.servers = a:1
-B.bootstrap.servers = b:1
-A->B.enabled = true
+_FILE = f"""\
+{TWO_CLUSTERS_TEXT}A->B.enabled = true
 topics = orders.*
 """
 _IDENTITY = "replication.policy.class = IdentityReplicationPolicy\n"

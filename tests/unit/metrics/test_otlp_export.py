@@ -29,6 +29,7 @@ from mm2.metrics.exposition import Family, Series, labels_of
 from mm2.metrics.otlp_export import MOST_POINTS, OtlpExport, requests_of
 from mm2.metrics.otlp_installed import require_otlp
 from mm2.metrics.scrape import exported, seen_now
+from tests.support.configs import TWO_CLUSTERS_TEXT
 from tests.support.eventually import eventually
 from tests.support.otlp import OtlpReceiver
 from tests.support.scrapes import full_flow, scrape
@@ -213,7 +214,7 @@ def test_expressions_of_a_file_are_resolved() -> None:
 def test_mistakes_are_found_with_their_lines_and_without_secrets(
     key: str, value: str, told: str
 ) -> None:
-    clusters = "clusters = A, B\nA.bootstrap.servers = a:1\nB.bootstrap.servers = b:1\n"
+    clusters = TWO_CLUSTERS_TEXT
     text = f"{clusters}{key} = {value}\n"
     problems = [each.problem for each in validate(parse_text(text)) if each.problem.key == key]
     assert [(each.line, told in each.message) for each in problems] == [(4, True)]
