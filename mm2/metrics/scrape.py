@@ -86,11 +86,6 @@ def seen_now(led: Sequence[LedFlow], settings: MetricsSettings, time_ms: int) ->
     )
 
 
-def scraped(seen: Seen, settings: MetricsSettings) -> str:
-    """All series as text."""
-    return "".join(family.text() for family in exported(seen, settings))
-
-
 def exported(seen: Seen, settings: MetricsSettings) -> Iterator[Family[Any]]:
     """The series of flows and of this process."""
     yield from connect_series.of_connect(seen.connectors, seen.tasks, seen.partitions, settings)
