@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.source.forward.merge_batches import MergePolicy
 from flows.source.transform.column_handle import ColumnHandle, compile_columns
 from flows.source.transform.column_transforms import followed_by, of_chain, of_function
 from flows.source.transform.connect_transforms import through_chain
@@ -20,9 +18,8 @@ from mm2.core.transforms import TransformChain
 from mm2.core.transforms.column_steps import on_columns
 from mm2.kafka.wire.record_columns import decode
 from tests.support import arrow_functions, user_handlers
-from tests.support.batches import Plain, read_batch, write_batch
-from tests.support.specs import error_settings
-from tests.support.stage_bench import StageBench
+from tests.support.batches import Plain, write_batch
+from tests.support.stage_bench import outcome_of
 from tests.support.transform_chains import chain_of
 
 
@@ -84,38 +81,14 @@ def _at(records: Sequence[Plain]) -> list[Plain]:
     return [replace(record, offset=3 * at) for at, record in enumerate(records)]
 
 
-async def _sent(handle: Handle, batches: Iterable[Sequence[Plain]], most: int) -> tuple[Any, ...]:
-    """What goes where, and how far the source counts as handed on."""
-    bench = StageBench(
-        handle, policy=MergePolicy(most_bytes=most), errors=error_settings(tolerates=True)
-    )
-    await bench.copy(*(write_batch(records) for records in batches))
-    senders = {**bench.routes.senders, bench.sender.target: bench.sender}
-    end = 0
-    for batch in bench.sent:
-        assert batch.covers is not None
-        assert end <= batch.covers.start <= batch.offsets[0]
-        assert batch.is_partial or batch.offsets[-1] < batch.covers.stop
-        end = batch.covers.stop
-    sent = {
-        where: [
-            (offset, record.content)
-            for batch in sender.queue
-            for offset, record in zip(batch.offsets, read_batch(batch.data), strict=True)
-        ]
-        for where, sender in senders.items()
-        if sender.queue
-    }
-    return sent, bench.partition.progress.skipped, bench.partition.fetch.handed_on
-
-
 def _both(alone: Handle, columns: Handle, records: list[Plain], cut: int, most: int) -> None:
     """Runs both ways."""
     records = _at(records)
     batches = [part for part in (records[:cut], records[cut:]) if part]
     assert isinstance(columns, ColumnHandle)
     columns = replace(columns, least=1)
-    assert asyncio.run(_sent(columns, batches, most)) == asyncio.run(_sent(alone, batches, most))
+    outcomes = [asyncio.run(outcome_of(each, batches, most)) for each in (columns, alone)]
+    assert outcomes[0] == outcomes[1]
 
 
 _some = st.lists(_records, min_size=1, max_size=20)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import cast
 
@@ -122,3 +122,30 @@ class StageBench:
 
 def numbered(*offsets: int, codec: int = 0) -> bytes:
     return write_batch([Plain(offset=n, value=b"%d" % n) for n in offsets], codec_number=codec)
+
+
+async def outcome_of(
+    handle: Handle, batches: Iterable[Sequence[Plain]], most: int
+) -> tuple[object, ...]:
+    """What goes where, and how far the source counts as handed on."""
+    bench = StageBench(
+        handle, policy=MergePolicy(most_bytes=most), errors=error_settings(tolerates=True)
+    )
+    await bench.copy(*(write_batch(records) for records in batches))
+    senders = {**bench.routes.senders, bench.sender.target: bench.sender}
+    end = 0
+    for batch in bench.sent:
+        assert batch.covers is not None
+        assert end <= batch.covers.start <= batch.offsets[0]
+        assert batch.is_partial or batch.offsets[-1] < batch.covers.stop
+        end = batch.covers.stop
+    sent = {
+        where: [
+            (offset, record.content)
+            for batch in sender.queue
+            for offset, record in zip(batch.offsets, read_batch(batch.data), strict=True)
+        ]
+        for where, sender in senders.items()
+        if sender.queue
+    }
+    return sent, bench.partition.progress.skipped, bench.partition.fetch.handed_on

@@ -50,7 +50,7 @@ async def changed_parts(
     try:
         data = joined(batches, most_plain)
         rows = decode(data, topic=target.topic, partition=target.partition, position=cover.start)
-        _check_offsets(rows, cover)
+        check_offsets(rows, cover)
     except ValueError as error:
         if len(batches) == 1:
             yield ColumnPart(cover, None, str(error))
@@ -65,7 +65,7 @@ async def changed_parts(
             yield each
 
 
-def _check_offsets(rows: pa.RecordBatch, cover: range) -> None:
+def check_offsets(rows: pa.RecordBatch, cover: range) -> None:
     """
     Checks that the records are those that the headers of their batches announce.
 

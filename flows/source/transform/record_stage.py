@@ -31,6 +31,7 @@ from flows.source.transform.changed_batches import (
 )
 from flows.source.transform.column_handle import ColumnHandle, Sections, prepare
 from flows.source.transform.fetched_chunk import FetchedChunk, alike, append_or_merge, take_chunk
+from flows.source.transform.handler_batches import HandlerOfBatches
 from flows.source.transform.message_handler import copy_of, handled, source_record
 from flows.source.transform.target_routes import Routes
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
@@ -160,7 +161,8 @@ class RecordStage:
         partition = chunk.partition
         cover = range(max(chunk.position, batches[0].base_offset), batches[-1].last_offset + 1)
         transform = partition.transform
-        if not isinstance(transform, ColumnHandle) or partition.fetch.overlap is not None:
+        is_passing = partition.fetch.overlap is not None
+        if is_passing or not isinstance(transform, ColumnHandle | HandlerOfBatches):
             yield cover, None
             return
         limits = self._changed.limit(partition), self._policy.most_plain

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 
+from flows.source.transform.handler_batches import HandlerOfBatches
 from flows.source.transform.message_handler import Handle, handled, load_handler
 from mm2.config.connector_settings import TransformSettings, provenance_of
 from mm2.config.transforms.chain_reading import read_transforms
@@ -32,7 +33,7 @@ class TopicTransforms:
         self._handle: Handle | None = None
         self._topics = NamePatterns(settings.handler_topics, "message.handler.topics")
         if settings.handler is not None:
-            self._handle = load_handler(settings.handler, settings.handler_args)
+            self._handle = HandlerOfBatches(load_handler(settings.handler, settings.handler_args))
         elif settings.function is not None:
             # Arrow takes half a second to import, and few flows need it.
             from flows.source.transform.column_transforms import user_function  # noqa: PLC0415
