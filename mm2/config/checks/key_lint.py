@@ -19,7 +19,7 @@ from mm2.config.keys.keys_clients import CLIENT_KINDS, CLIENT_SETTINGS
 from mm2.config.keys.keys_mm2 import OWN_KEYS, SPARK_PREFIX, SPELLINGS, KeyAlias, Treatment
 from mm2.config.keys.keys_security import CLIENT_NAMES
 from mm2.config.keys.keys_top import REST_KEYS, TLS_PREFIX
-from mm2.config.text.redact import is_secret
+from mm2.config.text.redact import is_for_code, is_secret
 from mm2.errors import ConfigError
 
 _WORKER_NAMES: Final = frozenset(WORKER_AND_POLICY)
@@ -129,7 +129,8 @@ def is_open(written: str, clusters: Iterable[str]) -> bool:
     """
     Whether everybody may know the value of a key of a mirror's file.
 
-    So it is if a definition has the key, and does not call it a password; a URL may have one in it.
+    So it is if a definition has the key, and does not call it a password. A URL may have one in it,
+    and so may an expression of SQL, or what the user's code is given.
     """
     aliases = sorted(clusters, key=len, reverse=True)
     for prefix in [f"{source}->{target}." for source in aliases for target in aliases]:
@@ -177,7 +178,7 @@ def unread_keys(keys: Iterable[str], advise: Callable[[str], KeyHint]) -> Iterat
 
 def _is_open(name: str, known: Collection[str]) -> bool:
     is_known = name in known or f".{name}".endswith(".bootstrap.servers")
-    return is_known and not is_secret(name) and not name.endswith(".url")
+    return is_known and not (is_secret(name) or is_for_code(name) or name.endswith(".url"))
 
 
 def _in_flow(prefix: str, name: str, target: str) -> KeyHint:

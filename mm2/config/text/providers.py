@@ -15,7 +15,7 @@ from typing import Final, Protocol
 from mm2.config.text.allowed_paths import AllowedPaths
 from mm2.config.text.expressions import RESOLVED, Expression, expressions, is_glued
 from mm2.config.text.properties import parse_text
-from mm2.config.text.redact import is_secret
+from mm2.config.text.redact import is_for_code, is_secret
 from mm2.core.java_regex import JavaPattern
 from mm2.errors import ConfigError
 
@@ -164,7 +164,7 @@ class Providers:
     def _hide(self, value: str, found: Expression, text: str, key: str) -> None:
         """A value that is shown for one key and secret for another is secret from then on."""
         is_open = found.text in self._shown and not RESOLVED.is_suspect(found.text)
-        if is_secret(key) or not is_open or "@" in value:
+        if is_secret(key) or is_for_code(key) or not is_open or "@" in value:
             glued = is_glued(text, found)
             RESOLVED.remember(value, found.text, is_secret=is_secret(key), within_words=glued)
 

@@ -35,6 +35,8 @@ PASSWORD_KEYS: Final = frozenset(
 )
 """The names that are typed as password, in every definition of Java's and ours."""
 
+_CODE_KEYS: Final = (".message.handler.args", ".arrow.function.args")
+_SQL: Final = "transforms.sql."
 _SECRET_WORD: Final = re.compile(
     r"(?:(?:password|passwd|passphrase|secret|credential|token|apikey)s?"
     r"|(?:^|[.\-_])(?:jaas|pwd|private[.\-_]?key|api[.\-_]?key|access[.\-_]?key))(?:$|[.\-_])",
@@ -54,6 +56,16 @@ def is_secret(key: str) -> bool:
     if any(key == name or key.endswith(f".{name}") for name in PASSWORD_KEYS):
         return True
     return _SECRET_WORD.search(key) is not None and _HARMLESS.search(key) is None
+
+
+def is_for_code(key: str) -> bool:
+    """
+    Whether the value of ``key``, whatever prefixes stand before its name, is read by code.
+
+    It is shown as it is written. What a provider puts into it is not: that is a salt or a key.
+    """
+    _, sql, column = f".{key}".rpartition(f".{_SQL}")
+    return bool(sql and column != "topics") or f".{key}".endswith(_CODE_KEYS)
 
 
 def shown(key: str, value: str) -> str:

@@ -14,8 +14,10 @@ from mm2.config.checks.findings import findings
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.overrides import alteration, apply_valid_overrides, check
+from mm2.config.pages.explain import explain
 from mm2.config.text.expressions import RESOLVED, expressions, hide, is_of_expressions
 from mm2.config.text.properties import PropertiesFile
+from mm2.config.text.providers import EnvironmentProvider, Providers
 from mm2.config.text.redact import as_written
 from mm2.errors import ConfigError, ConfigErrors
 from mm2.telemetry.logs import configure_logs
@@ -171,6 +173,39 @@ def test_a_value_that_is_a_secret_too_is_hidden(also: dict[str, str]) -> None:
     value = "one.example:9092"
     _config(environment={"SERVERS": value, "SAME": value}, **_SERVERS, **also)
     assert value not in hide(f"{value} refuses connections")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "transforms.sql.where",
+        "A->B.transforms.sql.value",
+        "message.handler.args",
+        "A->B.message.handler.args",
+        "A->B.arrow.function.args",
+    ],
+)
+def test_what_a_provider_gives_to_code_is_hidden_and_the_rest_of_it_is_not(key: str) -> None:
+    """It is the salt or the key that records are changed with."""
+    own = "sha2(concat(value, 'pepper'), 256)"
+    config = _config(environment={"SALT": SECRET}, **{key: own.replace("pepper", "${env:SALT}")})
+    assert hide(own.replace("pepper", SECRET)) == own.replace("pepper", "${env:SALT}")
+    assert hide(own) == own
+    assert SECRET not in repr(explain(config.maker))  # type: ignore[arg-type]
+
+
+def test_topics_of_sql_that_a_provider_names_are_shown() -> None:
+    _config(environment={"TOPICS": "customers"}, **{"A->B.transforms.sql.topics": "${env:TOPICS}"})
+    assert hide("no topic customers") == "no topic customers"
+
+
+@pytest.mark.parametrize("key", ["transforms.sql.value", "message.handler.args"])
+def test_a_connector_s_code_hides_what_its_worker_s_file_shows(key: str) -> None:
+    providers = Providers({"p": EnvironmentProvider({}, {"X": SECRET})}, frozenset({"${p:X}"}))
+    providers.resolve("${p:X}", "topics")
+    assert hide(SECRET) == SECRET
+    providers.resolve("sha2('${p:X}', 256)", key)
+    assert hide(SECRET) == "${p:X}"
 
 
 def test_a_password_within_an_address_is_hidden() -> None:
