@@ -54,6 +54,6 @@ class SparkEngine(SparkJobs):
         """
         # Standard error of executors on other machines is not this driver's.
         spec = replace(spec, copies_events=self.is_cluster)
-        work, passwords = partial(self._task, spec), password_keys(spec.source, spec.target)
-        title = f"mirrors bundle {spec.name}"
+        passwords = [*password_keys(spec.source, spec.target), *spec.transforms.provided]
+        work, title = partial(self._task, spec), f"mirrors bundle {spec.name}"
         return await self.run_job(SparkJob(spec.name, title, work, passwords, spec.transforms.sql))

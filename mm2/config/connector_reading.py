@@ -20,6 +20,8 @@ from mm2.config.keys.definition import Definition, Fields, field_values, parse_a
 from mm2.config.keys.key_table import TABLE, keys_of
 from mm2.config.keys.key_types import Value
 from mm2.config.keys.keys_mm2 import OWN_KEYS
+from mm2.config.layers import Setting
+from mm2.config.text.redact import is_for_code
 from mm2.config.transforms.chain_reading import names_sql, transform_mistakes, transform_properties
 from mm2.core.flow_names import FlowNames
 from mm2.core.model import ClusterAlias, SourceAndTarget
@@ -28,10 +30,16 @@ from mm2.errors import ConfigError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsed:
-    """The values of one definition's keys, and the texts that they were read from."""
+    """
+    The values of one definition's keys, and the texts that they were read from.
+
+    Attributes:
+        provided: keys of what code reads whose values are from providers, in part at least.
+    """
 
     values: Mapping[str, Value]
     properties: Mapping[str, str]
+    provided: tuple[str, ...] = ()
 
     def integer(self, name: str) -> int:
         """
@@ -60,6 +68,14 @@ class Parsed:
             if key.mm2_default is not None and name not in self.properties
         }
         return field_values(keys, {**self.values, **ours})
+
+
+def provided_to_code(
+    settings: Mapping[str, Setting], properties: Mapping[str, str]
+) -> tuple[str, ...]:
+    """The keys of SQL and of code's arguments that providers had a part in; sorted."""
+    written = ((key, each.value) for key, each in settings.items() if is_for_code(key))
+    return tuple(sorted(key for key, value in written if properties.get(key) != value))
 
 
 def parse_connector(
@@ -112,6 +128,7 @@ def read_transform_settings(
         **fields,
         connect=transform_properties(parsed.properties),
         clusters=clusters,
+        provided=parsed.provided,
     )
 
 

@@ -134,6 +134,7 @@ class TransformSettings:
         clusters: aliases that such a header may name.
         replication_factor: of topics that are created for what goes elsewhere; -1: as the brokers
             choose.
+        provided: keys of SQL and of arguments above that have values of providers: secrets.
     """
 
     handler: str | None = None
@@ -155,6 +156,7 @@ class TransformSettings:
     origins: tuple[str, ...] = ()
     clusters: tuple[str, ...] = ()
     replication_factor: int = -1
+    provided: tuple[str, ...] = ()
 
     @property
     def sql(self) -> Mapping[str, str]:

@@ -24,6 +24,7 @@ from mm2.config.clients import (
 from mm2.config.connector_reading import (
     Parsed,
     parse_connector,
+    provided_to_code,
     read_checkpoint,
     read_heartbeat,
     read_herder,
@@ -183,7 +184,8 @@ class _Draft:
         values, mistakes = parse_connector(CONNECTOR_DEFINITION[connector], properties)
         self._add(mistakes, settings)
         self._check_expressions(settings)
-        return Parsed(values=values, properties=properties)
+        provided = provided_to_code(settings, properties)
+        return Parsed(values=values, properties=properties, provided=provided)
 
     def _own(self, settings: Mapping[str, Setting]) -> set[str]:
         levels = {CONNECTOR_LEVEL, f"flow {self.flow}"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -13,10 +14,17 @@ from flows.spark.settings import is_protected, spark_settings
 from flows.spark.spark_job import JobFailed
 from mm2.errors import FatalError
 from mm2.protocol.bundle_spec import BundleSpec
+from tests.support.configs import flow_of
 from tests.support.specs import sample_spec
 
 _NOBODY: Final = "spark://127.0.0.1:1"
 _PASSWORD: Final = "v3ry-s3cret-of-the-test"
+_PROVIDER: Final = {
+    "config.providers": "directory",
+    "config.providers.directory.class": (
+        "org.apache.kafka.common.config.provider.DirectoryConfigProvider"
+    ),
+}
 _SECRET: Final = "spark.authenticate.secret"
 
 
@@ -46,6 +54,27 @@ async def test_they_are_not_sent_in_clear() -> None:
 async def test_they_are_sent_where_executors_share_a_secret(settings: dict[str, str]) -> None:
     with pytest.raises(FatalError, match="refused"):
         await _run(settings, _with_password())
+
+
+@pytest.mark.parametrize(
+    "key", ["message.handler.args", "arrow.function.args", "transforms.sql.value"]
+)
+async def test_what_a_provider_gives_to_code_is_not_sent_in_clear_either(
+    key: str, tmp_path: Path
+) -> None:
+    (tmp_path / "salt").write_text(_PASSWORD)
+    text = f"sha2(concat(value, '${{directory:{tmp_path}:salt}}'), 256)"
+    transforms = flow_of({f"A->B.{key}": text, **_PROVIDER}).source.transforms
+    with pytest.raises(JobFailed) as failure:
+        await _run({}, sample_spec(transforms=transforms))
+    assert str(failure.value).startswith(f"{key}: would cross the network in clear")
+    assert _PASSWORD not in str(failure.value)
+
+
+async def test_what_the_file_itself_gives_to_code_is_sent() -> None:
+    transforms = flow_of({"A->B.message.handler.args": "of the file", **_PROVIDER}).source
+    with pytest.raises(FatalError, match="refused"):
+        await _run({}, sample_spec(transforms=transforms.transforms))
 
 
 async def test_what_holds_no_password_is_sent() -> None:
