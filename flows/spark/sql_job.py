@@ -79,8 +79,10 @@ def run_with_sql(context: SparkContext, work: Callable[[], T], expressions: Mapp
     jvm: Any = context._jvm  # noqa: SLF001 - columns made of expressions are Java's
     chosen = jvm.PythonUtils.toSeq([*kept, sql.made("records", "made")])
     made = DataFrame(sent._jdf.select(chosen), session)  # noqa: SLF001
-    (row,) = _mapped(made, answered, "result BINARY").collect()
-    result: T = pickle.loads(row[0])  # noqa: S301 - of our own worker
+    java: Any = _mapped(made, answered, "result BINARY")._jdf  # noqa: SLF001 - see there
+    # PySpark's ``collect`` would have the stage named by this line, and not as the job is.
+    (row,) = java.collect()
+    result: T = pickle.loads(row.get(0))  # noqa: S301 - of our own worker
     return result
 
 

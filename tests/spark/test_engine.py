@@ -22,6 +22,7 @@ import pytest
 
 from flows.spark.engine import SparkEngine
 from flows.spark.spark_job import JobFailed
+from mm2.config.connector_settings import TransformSettings
 from mm2.errors import FatalError
 from mm2.protocol.bundle_spec import BundleSpec
 from tests.support import virtual_time
@@ -114,12 +115,14 @@ async def test_a_bundles_passwords_are_written_to_no_file() -> None:
     assert not [each for each in written if _SECRET.encode() in each]
 
 
+@pytest.mark.parametrize("sql", [None, "key"], ids=["plain", "sql"])
 async def test_the_event_log_names_jobs_and_stages_by_their_bundle_and_has_no_passwords(
-    tmp_path: Path,
+    tmp_path: Path, sql: str | None
 ) -> None:
     settings = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": tmp_path.as_uri()}
     settings |= {"spark.eventLog.rolling.enabled": "false", "spark.eventLog.compress": "false"}
-    spec = replace(sample_spec(), source={"sasl.jaas.config": _SECRET})
+    transforms = TransformSettings(sql_value=sql)
+    spec = sample_spec(source={"sasl.jaas.config": _SECRET}, transforms=transforms)
     async with _engine(lambda _: {}, settings) as engine:
         await engine.run(spec)
     text, entries = _event_log(tmp_path)
