@@ -38,12 +38,12 @@ class SparkEngine(SparkJobs):
         Raises:
             FatalError: the JVM does not start.
         """
-        sql = config.source.transforms.sql
+        sql, provided = config.source.transforms.sql, config.source.transforms.provided
         if not sql or not config.source.runs:
             return None
         context = await self._started()
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._calls, sql_problem, context, sql)
+        return await loop.run_in_executor(self._calls, sql_problem, context, sql, provided)
 
     async def run(self, spec: BundleSpec) -> Mapping[str, int]:
         """

@@ -44,7 +44,7 @@ class SparkJob(Generic[T]):
         group: its job group, of which there is one job at a time.
         title: what Spark's web interface shows; expressions of providers stay hidden.
         work: runs in a Python worker; it and its result must be picklable.
-        passwords: the keys of those that the work holds.
+        passwords: the keys of secrets that the work holds, those of ``sql`` included.
         sql: expressions by columns, in whose midst the work runs (``flows.spark.sql_job``).
     """
 
@@ -83,7 +83,7 @@ def submit(context: SparkContext, job: SparkJob[T]) -> T:
             # Arrow and Spark's SQL take a second to import, and few flows need them.
             from flows.spark.sql_job import run_with_sql  # noqa: PLC0415
 
-            return run_with_sql(context, work, job.sql)
+            return run_with_sql(context, work, job.sql, job.passwords)
         result: T
         # Unlike those of ``collect``, its stage has the name that was just set.
         (result,) = context.runJob(context.parallelize([0], 1), run)
@@ -95,12 +95,19 @@ def submit(context: SparkContext, job: SparkJob[T]) -> T:
         return result
 
 
-def sql_problem(context: SparkContext, expressions: Mapping[str, str]) -> ConfigError | None:
-    """What Spark says of expressions of SQL; None also if it cannot be asked. It blocks."""
+def sql_problem(
+    context: SparkContext, expressions: Mapping[str, str], provided: Collection[str]
+) -> ConfigError | None:
+    """
+    What Spark says of expressions of SQL; None also if it cannot be asked. It blocks.
+
+    Args:
+        provided: keys of those that have values of providers.
+    """
     from flows.spark.sql_job import check_sql  # noqa: PLC0415 - see above
 
     try:
-        check_sql(context, expressions)
+        check_sql(context, expressions, provided)
     except ConfigError as problem:
         return problem
     except JVM_GONE:

@@ -9,14 +9,15 @@ lambda's variable. The tree of the expression is changed, not its text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from flows.source.transform.sql_chain import LITERALS
 from mm2.config.keys.keys_mm2 import SQL
-from mm2.config.text.expressions import hide
+from mm2.config.text.expressions import RESOLVED, hide
 from mm2.errors import ConfigError
 
 COLUMNS: Final = {
@@ -45,6 +46,12 @@ _RECORD: Final = "mm2_record"
 _NAMES: Final = ("UnresolvedAttribute", "UnresolvedNamedLambdaVariable")
 _LAMBDA: Final = "LambdaFunction"
 _STARS: Final = ("UnresolvedStar", "UnresolvedStarExceptOrReplace", "UnresolvedStarWithColumns")
+_LITERAL: Final = "Literal"
+_SHOWN_BY: Final = ("spark.eventLog.enabled", "spark.ui.enabled")
+_SHOWN: Final = (
+    f"Spark would show what a provider gives: write it as a text, '${{...}}', where no constant is"
+    f" needed, or set {' and '.join(_SHOWN_BY)} to false"
+)
 _PLACE: Final = re.compile(r"\(line (\d+), pos (\d+)\)|line (\d+) pos (\d+)")
 
 
@@ -54,11 +61,21 @@ class SqlExpressions:
 
     Args:
         texts: by the column of the copy, or ``where``.
+        provided: keys of those that have values of providers.
+
+    Attributes:
+        literals: what ``made`` reads from the column ``LITERALS``, since Spark shows literals.
     """
 
-    def __init__(self, session: SparkSession, texts: Mapping[str, str]) -> None:
+    def __init__(
+        self, session: SparkSession, texts: Mapping[str, str], provided: Collection[str] = ()
+    ) -> None:
         self._session = session
         self._texts = texts
+        conf = session.sparkContext.getConf()
+        is_shown = any(conf.get(key) == "true" for key in _SHOWN_BY)
+        self._to_hide = [name for name in texts if is_shown and f"{SQL}{name}" in provided]
+        self.literals: list[str] = []
         jvm: Any = session.sparkContext._jvm  # noqa: SLF001 - PySpark has no parser of its own
         self._jvm = jvm
         self._catalyst = jvm.org.apache.spark.sql.catalyst
@@ -80,6 +97,20 @@ class SqlExpressions:
                 raise _mistake(name, text, _said(error)) from None
             if reason := self._refused(name, record, found):
                 raise _mistake(name, text, reason)
+        if self._to_hide:
+            self._check_hidden(record.selectExpr("*", f"CAST(NULL AS ARRAY<STRING>) AS {LITERALS}"))
+
+    def _check_hidden(self, record: Any) -> None:
+        for name, text in self._texts.items():
+            literals: list[str] = []
+            tree = self._without_literals(self._parsed(f"{text}\n"), literals)
+            left = str(tree.toString())
+            try:
+                record._jdf.select(self._sequence([self._column(tree)]))  # noqa: SLF001 - as above
+            except Py4JJavaError:
+                raise _mistake(name, text, _SHOWN) from None
+            if name in self._to_hide and (not literals or hide(left) != left):
+                raise _mistake(name, text, _SHOWN)
 
     def _refused(self, name: str, record: Any, found: Any) -> str:
         plan = found._jdf.queryExecution().analyzed()  # noqa: SLF001 - as above
@@ -127,9 +158,13 @@ class SqlExpressions:
         copy = f"named_struct({copy or repr('any') + ', 1'})"
         where = f"({self._texts.get('where', 'true')}\n)"
         text = f"transform({records}, {_RECORD} -> named_struct('made', if({where}, {copy}, NULL)))"
-        expression = self._of_records(self._parsed(text), frozenset())
-        column: Any = self._jvm.org.apache.spark.sql.classic.ExpressionUtils.column(expression)
-        return getattr(column, "as")(name)
+        expression = self._parsed(text)
+        if self._to_hide:
+            expression = self._without_literals(expression, self.literals)
+        return getattr(self._column(self._of_records(expression, frozenset())), "as")(name)
+
+    def _column(self, expression: Any) -> Any:
+        return self._jvm.org.apache.spark.sql.classic.ExpressionUtils.column(expression)
 
     def _copied(self, column: str) -> str:
         text = f"({self._texts[column]}\n)"
@@ -143,6 +178,17 @@ class SqlExpressions:
         yield expression
         for child in _children(expression):
             yield from self._tree(child)
+
+    def _without_literals(self, expression: Any, found: list[str]) -> Any:
+        """The same, with texts that hold what providers gave as items of a column."""
+        if _kind(expression) == _LITERAL and expression.dataType().catalogString() == "string":
+            text = str(expression.value())
+            if not RESOLVED.within([text]):
+                return expression
+            found.append(text)
+            return self._parsed(f"{LITERALS}[{len(found) - 1}]")
+        children = [self._without_literals(child, found) for child in _children(expression)]
+        return expression.withNewChildren(self._sequence(children)) if children else expression
 
     def _of_records(self, expression: Any, bound: frozenset[str]) -> Any:
         """The same with fields of a record for columns; ``bound`` are variables of lambdas."""

@@ -9,7 +9,7 @@ Arrow.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeVar
 
 import py4j.java_gateway
@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.udf import UserDefinedFunction
 from pyspark.util import PythonEvalType
 
-from flows.source.transform.sql_chain import SqlChain, answered
+from flows.source.transform.sql_chain import LITERALS, SqlChain, answered
 from flows.source.transform.sql_columns import record_type
 from flows.spark.sql_expressions import COLUMNS, SqlExpressions
 
@@ -39,17 +39,27 @@ _CONF: Final = {
 _ZONE: Final = "spark.sql.session.timeZone"
 
 
-def check_sql(context: SparkContext, expressions: Mapping[str, str]) -> None:
+def check_sql(
+    context: SparkContext, expressions: Mapping[str, str], provided: Collection[str]
+) -> None:
     """
     Has Spark analyse expressions; blocks.
 
+    Args:
+        provided: keys of those that have values of providers.
+
     Raises:
-        ConfigError: one of them is wrong.
+        ConfigError: one of them is wrong, or would be shown by Spark.
     """
-    SqlExpressions(_session(context), expressions).check()
+    SqlExpressions(_session(context), expressions, provided).check()
 
 
-def run_with_sql(context: SparkContext, work: Callable[[], T], expressions: Mapping[str, str]) -> T:
+def run_with_sql(
+    context: SparkContext,
+    work: Callable[[], T],
+    expressions: Mapping[str, str],
+    provided: Collection[str] = (),
+) -> T:
     """
     Runs a job to its end; blocks.
 
@@ -57,27 +67,32 @@ def run_with_sql(context: SparkContext, work: Callable[[], T], expressions: Mapp
         work: runs in a Python worker, where ``sql_chain.CHAIN`` evaluates the expressions; it and
             its result must be picklable.
         expressions: by the column of the copy, or ``where``.
+        provided: keys of those that have values of providers.
 
     Raises:
-        ConfigError: an expression is wrong.
+        ConfigError: an expression is wrong, or would be shown by Spark.
         Py4JJavaError: the job ended with an error.
     """
     session = _session(context)
-    sql = SqlExpressions(session, expressions)
+    sql = SqlExpressions(session, expressions, provided)
     sql.check()
-    columns = sql.columns()
+    columns, made_of = sql.columns(), sql.made("records", "made")
+    literals = sql.literals
 
     def run(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in rows:  # Spark uses a worker again that has read all of its input
             pass
-        return SqlChain(record_type(columns)).run(work)
+        return SqlChain(record_type(columns), literals).run(work)
 
     record = ", ".join(f"{name}: {COLUMNS[name]}" for name in columns)
-    kinds = f"number BIGINT, path STRING, result BINARY, records ARRAY<STRUCT<{record}>>"
+    kinds = (
+        f"number BIGINT, path STRING, result BINARY, records ARRAY<STRUCT<{record}>>,"
+        f" {LITERALS} ARRAY<STRING>"
+    )
     sent = _mapped(session.range(0, 1, 1, 1), run, kinds)
     kept = [sent[name]._jc for name in ("number", "path", "result")]  # noqa: SLF001
     jvm: Any = context._jvm  # noqa: SLF001 - columns made of expressions are Java's
-    chosen = jvm.PythonUtils.toSeq([*kept, sql.made("records", "made")])
+    chosen = jvm.PythonUtils.toSeq([*kept, made_of])
     made = DataFrame(sent._jdf.select(chosen), session)  # noqa: SLF001
     java: Any = _mapped(made, answered, "result BINARY")._jdf  # noqa: SLF001 - see there
     # PySpark's ``collect`` would have the stage named by this line, and not as the job is.

@@ -18,7 +18,7 @@ import socket
 import struct
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import ContextVar
@@ -36,6 +36,9 @@ _TICK_S: Final = 1.0
 _PADDING: Final = 2
 """Rows that push another out of the buffers in which it would wait."""
 
+LITERALS: Final = "mm2_literals"
+"""The column of texts that expressions read, and that are not to stand in them."""
+
 CHAIN: ContextVar[SqlChain | None] = ContextVar("CHAIN", default=None)
 """The chain that the work runs in."""
 
@@ -46,10 +49,12 @@ class SqlChain:
 
     Args:
         record: what expressions see of a record.
+        literals: texts that they read.
     """
 
-    def __init__(self, record: pa.StructType) -> None:
+    def __init__(self, record: pa.StructType, literals: Sequence[str] = ()) -> None:
         self.record = record
+        self._literals = pa.array([literals], pa.list_(pa.string()))
         self._rows: queue.SimpleQueue[pa.RecordBatch | None] = queue.SimpleQueue()
         self._waiting: dict[int, Future[pa.StructArray]] = {}
         self._numbers = itertools.count()
@@ -117,6 +122,7 @@ class SqlChain:
                 "path": pa.array([path], pa.string()),
                 "result": pa.array([result], pa.binary()),
                 "records": pa.ListArray.from_arrays([0, len(records)], records),
+                LITERALS: self._literals,
             }
         )
 
