@@ -41,6 +41,7 @@ WITH_SQL: Final = {
 }
 """Our defaults where a flow has expressions of SQL."""
 
+
 _ON_DEMAND: Final = {
     # A node that has nothing to copy leaves the cores to the others.
     "spark.dynamicAllocation.enabled": "true",
@@ -64,16 +65,17 @@ _FIXED: Final = "spark.executor.instances"
 _FILE: Final = "spark-defaults.conf"
 
 
-def spark_settings(user: Mapping[str, str]) -> dict[str, str]:
+def spark_settings(user: Mapping[str, str], *, has_sql: bool = False) -> dict[str, str]:
     """
     What an application runs with; calling it again changes nothing.
 
     Args:
         user: ``spark.*`` keys of mm2's file, which win over ``spark-defaults.conf``, which wins
             over our defaults.
+        has_sql: whether a flow has expressions of SQL.
     """
     user = {**_of_installation(), **user}
-    settings = {**DEFAULTS, **user}
+    settings = {**DEFAULTS, **(WITH_SQL if has_sql else {}), **user}
     if is_in_process(settings.get("spark.master", DEFAULT_MASTER)):
         return settings
     on_demand = {} if _FIXED in user else _ON_DEMAND

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from flows.spark.installed import require_java, require_pyspark
 from flows.spark.jvm import Jvm, is_local
-from flows.spark.settings import WITH_SQL, spark_settings
+from flows.spark.settings import spark_settings
 from flows.spark.submitted import is_submitted, over
 from flows.spark.task_forker import Zygote
 from mm2.driver.signals import StopSignals
@@ -42,8 +42,7 @@ def run(path: Path, clusters: Sequence[str] | None = None) -> int:
 
     found = read_flows(path, clusters)
     spark = {key: value for config in found.flows for key, value in config.spark.items()}
-    if any(config.source.transforms.sql for config in found.flows):
-        spark = {**WITH_SQL, **spark}
+    has_sql = any(config.source.transforms.sql for config in found.flows)
 
     def main(engine: Engine, signals: StopSignals) -> int:
         from mm2.driver.file_reload import read_again  # noqa: PLC0415
@@ -55,13 +54,15 @@ def run(path: Path, clusters: Sequence[str] | None = None) -> int:
         again = partial(read_again, path, clusters)
         return run_flows(good.flows, engine, signals, again, file=path, failed=good.failed)
 
-    return foreground(main, spark=spark, copies=any(config.source.runs for config in found.flows))
+    copies = any(config.source.runs for config in found.flows)
+    return foreground(main, spark=spark, has_sql=has_sql, copies=copies)
 
 
 def foreground(
     main: Callable[[Engine, StopSignals], int],
     *,
     spark: Mapping[str, str],
+    has_sql: bool = False,
     copies: bool = True,
     task_module: str | None = None,
 ) -> int:
@@ -71,6 +72,7 @@ def foreground(
     Args:
         main: runs the event loop, which is to obey the signals; what it needs is imported in it,
             and not before.
+        has_sql: whether a flow has expressions of SQL.
         copies: whether there is anything to copy yet; if not, Spark is not started.
         task_module: what tasks run that are no bundles; imported before they are forked.
 
@@ -80,7 +82,7 @@ def foreground(
     """
     require_pyspark()
     signals = StopSignals()
-    settings = spark_settings(over(spark) if is_submitted() else spark)
+    settings = spark_settings(over(spark) if is_submitted() else spark, has_sql=has_sql)
     if not copies or is_submitted():
         return _run(main, settings, signals, None, None, task_module=task_module)
     require_java()

@@ -54,3 +54,14 @@ def test_sparks_own_file_wins_over_our_defaults_and_mm2s_file_over_it(defaults_f
 def test_settings_that_are_complete_stay_as_they_are() -> None:
     settings = spark_settings({"spark.master": "yarn", "spark.log.level": "WARN"})
     assert spark_settings(settings) == settings
+
+
+_OPTIONS = {side: f"spark.{side}.extraJavaOptions" for side in ("driver", "executor")}
+
+
+def test_sparks_own_file_wins_over_our_defaults_for_sql(defaults_file: Path) -> None:
+    own = dict.fromkeys(_OPTIONS.values(), "-Dof=the-file")
+    own["spark.python.unix.domain.socket.enabled"] = "false"
+    lines = [f"{key} {value}\n" for key, value in {**own, "spark.master": "yarn"}.items()]
+    defaults_file.write_text("".join(lines))
+    assert own.items() <= spark_settings({}, has_sql=True).items()
