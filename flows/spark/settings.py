@@ -18,6 +18,7 @@ from flows.spark.installed import spark_home
 from flows.spark.jvm import DEFAULTS
 from mm2.core.balancing.spark_slots import DEFAULT_MASTER, is_in_process
 
+_FIRST_COMPILER_ALONE: Final = "-XX:TieredStopAtLevel=1 "
 _OFF_LOCAL: Final = {
     # One task is one process; an executor of several cores would have all tasks die with it.
     "spark.executor.cores": "1",
@@ -36,11 +37,17 @@ WITH_SQL: Final = {
     "spark.python.unix.domain.socket.enabled": "true",
     # Its JVM has work to do: the second compiler makes that two to three times as fast.
     "spark.driver.extraJavaOptions": DEFAULTS["spark.driver.extraJavaOptions"].replace(
-        "-XX:TieredStopAtLevel=1 ", ""
+        _FIRST_COMPILER_ALONE, ""
     ),
 }
 """Our defaults where a flow has expressions of SQL."""
 
+_OFF_LOCAL_WITH_SQL: Final = {
+    # There it is the executors that evaluate them.
+    "spark.executor.extraJavaOptions": _OFF_LOCAL["spark.executor.extraJavaOptions"].replace(
+        _FIRST_COMPILER_ALONE, ""
+    ),
+}
 
 _ON_DEMAND: Final = {
     # A node that has nothing to copy leaves the cores to the others.
@@ -79,7 +86,8 @@ def spark_settings(user: Mapping[str, str], *, has_sql: bool = False) -> dict[st
     if is_in_process(settings.get("spark.master", DEFAULT_MASTER)):
         return settings
     on_demand = {} if _FIXED in user else _ON_DEMAND
-    return {**_OFF_LOCAL, **on_demand, **_protection(settings), **settings}
+    of_executors = {**_OFF_LOCAL, **(_OFF_LOCAL_WITH_SQL if has_sql else {})}
+    return {**of_executors, **on_demand, **_protection(settings), **settings}
 
 
 def _protection(settings: Mapping[str, str]) -> dict[str, str]:
