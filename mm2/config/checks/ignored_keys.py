@@ -6,8 +6,16 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from mm2.config.keys.definition import Definition, Key, Support
-from mm2.config.keys.key_table import CONNECTOR_NAMES, MAKER_KEYS, PREFIXES, TABLE
+from mm2.config.keys.key_table import (
+    CONNECTOR_NAMES,
+    MAKER_KEYS,
+    PREFIXES,
+    SQL_NAMES,
+    TABLE,
+    nearest_of_sql,
+)
 from mm2.config.keys.keys_clients import CLIENT_KINDS, CLIENT_ROWS, ClientKind
+from mm2.config.keys.keys_mm2 import ARROW_FUNCTION, HANDLER, SQL
 from mm2.config.layers import TOP_LEVEL, WORKER_LEVEL, Setting
 from mm2.config.text.redact import shown
 from mm2.config.transforms.chain_reading import is_of_transforms
@@ -17,6 +25,16 @@ _CLUSTERS: Final = ("source.cluster.", "target.cluster.")
 _CLIENTS: Final[tuple[tuple[str, ClientKind], ...]] = tuple(
     (f"{prefix}{kind}.", kind) for kind in CLIENT_KINDS for prefix in ("", "source.", "target.")
 )
+_SQL_TOPICS: Final = f"{SQL}topics"
+_NEEDS: Final = {
+    "message.handler.args": (HANDLER,),
+    "message.handler.topics": (HANDLER,),
+    "arrow.function.args": (ARROW_FUNCTION,),
+    "arrow.function.topics": (ARROW_FUNCTION,),
+    _SQL_TOPICS: tuple(sorted(SQL_NAMES - {_SQL_TOPICS})),
+}
+"""Keys that say how something is done, and of what one at least has to be set."""
+
 _OF_WORKER: Final = frozenset({Definition.WORKER})
 
 
@@ -34,12 +52,35 @@ def unobeyed(
     """
     for name, setting in settings.items():
         row = None if is_of_transforms(name, properties) else row_of(name, of_worker=of_worker)
+        if name in _NEEDS and row is not None:
+            yield from _useless(name, setting, properties, raw)
         if setting.key is None or row is None:
             continue
         if setting.level == WORKER_LEVEL and row.support is Support.NO_EFFECT:
             continue  # a Connect worker says so itself, once
         if row.asks_in_vain(properties.get(name, setting.value)):
-            yield row.support, _complaint(row, setting.key, raw.get(setting.key, setting.value))
+            near = nearest_of_sql(name)
+            suggestion = near and f"{setting.key.removesuffix(name)}{near}"
+            written = raw.get(setting.key, setting.value)
+            yield row.support, _complaint(row, setting.key, written, suggestion)
+
+
+def _useless(
+    name: str, setting: Setting, properties: Mapping[str, str], raw: Mapping[str, str]
+) -> Iterator[tuple[Support, ConfigError]]:
+    """What is to be said of a key that says how something is done which nobody asks for."""
+    needed = _NEEDS[name]
+    # At top level it may be meant for other flows.
+    ends = tuple(f".{each}" for each in needed if setting.level == TOP_LEVEL)
+    if (
+        setting.key is not None
+        and not any(properties.get(each) or raw.get(each) for each in needed)
+        and not any(key.endswith(ends) for key in raw)
+    ):
+        written = raw.get(setting.key, setting.value)
+        choice = f"{needed[-1]}{' or another expression' if needed[1:] else ''}"
+        message = f"{setting.key} = {written}: no effect: set {choice}, or remove the key"
+        yield Support.NO_EFFECT, ConfigError(message, key=setting.key, value=written)
 
 
 def unobeyed_by_process(raw: Mapping[str, str]) -> Iterator[tuple[Support, ConfigError]]:
@@ -74,7 +115,8 @@ def _of_client(name: str) -> Key | None:
     return None
 
 
-def _complaint(row: Key, key: str, value: str) -> ConfigError:
+def _complaint(row: Key, key: str, value: str, suggestion: str | None = None) -> ConfigError:
     text = shown(key, value)
     start = "no effect: " if row.support is Support.NO_EFFECT else ""
-    return ConfigError(f"{key} = {text}: {start}{row.reason}", key=key, value=text)
+    message = f"{key} = {text}: {start}{row.reason}{'.' if suggestion else ''}"
+    return ConfigError(message, key=key, value=text, suggestion=suggestion)

@@ -14,6 +14,7 @@ from mm2.config.keys.key_table import (
     WORKER_AND_POLICY,
     keys_of,
     nearest,
+    nearest_of_sql,
 )
 from mm2.config.keys.keys_clients import CLIENT_KINDS, CLIENT_SETTINGS
 from mm2.config.keys.keys_mm2 import OWN_KEYS, SPARK_PREFIX, SPELLINGS, KeyAlias, Treatment
@@ -216,6 +217,8 @@ def _at_top(written: str, clusters: tuple[str, ...], targets: tuple[str, ...]) -
         return _old(spelling, "")
     if written.startswith((*_OPEN_AT_TOP, *_OPEN_FOR_CONVERTERS, *_STORAGE)):
         return KeyHint(key=TABLE.get(written))
+    if (near := nearest_of_sql(written)) is not None and written not in _FLOW_NAMES:
+        return KeyHint(message="unknown key, which has no effect.", suggestion=near)
     of_transforms = written.startswith(("transforms.", "predicates."))
     if of_transforms or written in _WORKER_NAMES | _CLIENT_KEYS | _FLOW_NAMES:
         return _belongs_below(written, clusters, targets)

@@ -10,7 +10,7 @@ from typing import Final
 from mm2.config.keys.definition import Definition, Key
 from mm2.config.keys.key_types import Type
 from mm2.config.keys.keys_connectors import CONNECTOR_KEYS
-from mm2.config.keys.keys_mm2 import OWN_KEYS
+from mm2.config.keys.keys_mm2 import OWN_KEYS, SQL
 from mm2.config.keys.keys_security import CLIENT_NAMES, SECURITY_KEYS
 from mm2.config.keys.keys_top import REST_KEYS, TOP_KEYS
 from mm2.config.keys.keys_worker import WORKER_KEYS
@@ -37,13 +37,18 @@ def _prefix(name: str, doc: str, reason: str) -> Key:
 
 
 PREFIXES: Final = (
+    _prefix(
+        SQL, "Any other name than those that are listed.", "none of the keys for SQL has that name"
+    ),
     _prefix("transforms.", "What a transform is set to.", "transforms does not list its name"),
     _prefix("predicates.", "What a predicate is set to.", "predicates does not list its name"),
     _prefix(
         "topic.creation.", "Topics that Connect creates.", "mirroring creates its topics itself"
     ),
 )
-"""Keys that begin so belong to machinery of Connect that does not exist here."""
+"""Of keys that no row has, those that begin so do nothing here; the longest first."""
+
+SQL_NAMES: Final = frozenset(name for name in TABLE if name.startswith(SQL))
 
 CONNECTOR_DEFINITION: Final[Mapping[str, Definition]] = MappingProxyType(
     {
@@ -76,10 +81,12 @@ __all__ = [
     "CONNECTOR_NAMES",
     "MAKER_KEYS",
     "PREFIXES",
+    "SQL_NAMES",
     "TABLE",
     "WORKER_AND_POLICY",
     "keys_of",
     "nearest",
+    "nearest_of_sql",
 ]
 
 
@@ -88,3 +95,10 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     names = {candidate.lower(): candidate for candidate in sorted(known)}
     found = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.75)
     return names[found[0]] if found else None
+
+
+def nearest_of_sql(name: str) -> str | None:
+    """The key for SQL that a misspelt one most likely means, by what stands behind the prefix."""
+    columns = (known.removeprefix(SQL) for known in SQL_NAMES)
+    near = nearest(name.removeprefix(SQL), columns) if name.startswith(SQL) else None
+    return near and f"{SQL}{near}"

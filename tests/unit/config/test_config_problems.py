@@ -122,6 +122,57 @@ def test_sql_sends_records_nowhere_else_exactly_once(column: str) -> None:
     assert "mirror at least once" in str(finding.problem)
 
 
+@pytest.mark.parametrize("prefix", ["A->B.", ""])
+@pytest.mark.parametrize(("written", "meant"), [("wher", "where"), ("header", "headers")])
+def test_of_a_misspelt_key_of_sql_it_is_said_what_was_meant(
+    prefix: str, written: str, meant: str
+) -> None:
+    finding = _only(f"{prefix}transforms.sql.{written} = key\n")
+    assert finding.severity is Severity.WARNING
+    assert finding.problem.suggestion == f"{prefix}transforms.sql.{meant}"
+    assert "transforms does not list" not in str(finding.problem)
+
+
+def test_of_a_key_below_sql_that_is_like_no_other_nothing_is_meant() -> None:
+    finding = _only("A->B.transforms.sql.compression = x\n")
+    assert "no effect: none of the keys for SQL has that name" in str(finding.problem)
+    assert finding.problem.suggestion is None
+
+
+_HALVES = [
+    ("message.handler.topics", "message.handler"),
+    ("message.handler.args", "message.handler"),
+    ("arrow.function.topics", "arrow.function"),
+    ("arrow.function.args", "arrow.function"),
+    ("transforms.sql.topics", "transforms.sql.where"),
+]
+
+
+@pytest.mark.parametrize("prefix", ["A->B.", ""])
+@pytest.mark.parametrize(("key", "needed"), _HALVES)
+def test_what_says_how_code_is_used_that_nobody_names_has_no_effect(
+    key: str, needed: str, prefix: str
+) -> None:
+    finding = _only(f"{prefix}{key} = x\n")
+    assert finding.severity is Severity.WARNING
+    assert finding.problem.key == prefix + key
+    assert needed in str(finding.problem).split("no effect: set ")[1]
+
+
+@pytest.mark.parametrize("prefix", ["A->B.", ""])
+@pytest.mark.parametrize(("key", "needed"), _HALVES)
+def test_it_has_one_where_a_flow_names_the_code(key: str, needed: str, prefix: str) -> None:
+    found = _found(f"{prefix}{key} = x\nA->B.{needed} = a:b\nB->A.enabled = true\n")
+    assert [each for each in found if "no effect" in str(each.problem)] == []
+    found = _found(f"A->B.{key} = x\n{needed} = a:b\nB->A.enabled = true\n")
+    assert [each for each in found if "no effect" in str(each.problem)] == []
+
+
+def test_a_transform_that_has_the_name_of_sql_may_have_an_option_topics() -> None:
+    found = _found("A->B.transforms = sql\nA->B.transforms.sql.topics = x\n")
+    assert not [each for each in found if "no effect" in str(each.problem)]
+
+
 def test_expressions_are_said_to_be_unchecked() -> None:
     sql = "A->B.transforms.sql.where = true\nA->B.transforms.sql.value = key\n"
     finding = _only(f"{sql}A->B.transforms.sql.topics = t\n")
