@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import pickle
 import queue
 import shutil
@@ -32,6 +33,9 @@ _HEAD: Final = struct.Struct(">QQ")
 
 _TICK_S: Final = 1.0
 """So often a row is sent that says nothing: a worker whose Spark task is gone then ends."""
+
+_MOST_OF_A_PATH: Final = 80
+"""Bytes of the folder for temporary files; a socket's whole path may have 107."""
 
 _PADDING: Final = 2
 """Rows that push another out of the buffers in which it would wait."""
@@ -59,9 +63,10 @@ class SqlChain:
         self._waiting: dict[int, Future[pa.StructArray]] = {}
         self._numbers = itertools.count()
         # Of this user alone: who can connect says what becomes of records.
-        self._folder = Path(tempfile.mkdtemp(prefix="mm2-sql-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="mm2-sql-", dir=_short_folder()))
+        self._path = str(self._folder / "socket")
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._listener.bind(str(self._folder / "socket"))
+        self._listener.bind(self._path)
         self._listener.listen()
 
     async def evaluate(self, records: pa.StructArray) -> pa.StructArray:
@@ -75,12 +80,15 @@ class SqlChain:
     def run(self, work: Callable[[], Any]) -> Iterator[pa.RecordBatch]:
         """The rows for Spark, while a thread does the work; the last one has its result."""
         done: Future[Any] = Future()
-        for target in (self._receive, lambda: self._work(work, done)):
-            threading.Thread(target=target, daemon=True).start()
+        for name, target in (("answers", self._receive), ("work", lambda: self._work(work, done))):
+            threading.Thread(target=target, name=f"sql-{name}", daemon=True).start()
         try:
             yield from self._sent()
             yield self._row(result=pickle.dumps(done.result()))
         finally:
+            # Closing alone does not wake who waits for a connection.
+            with suppress(OSError):
+                self._listener.shutdown(socket.SHUT_RDWR)
             self._listener.close()
             shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -94,6 +102,8 @@ class SqlChain:
 
     def _sent(self) -> Iterator[pa.RecordBatch]:
         padding = self._row()
+        # The other worker connects, and nothing is left of the socket if this one is killed.
+        yield from [padding] * (_PADDING + 1)
         while True:
             try:
                 row = self._rows.get(timeout=_TICK_S)
@@ -115,11 +125,10 @@ class SqlChain:
     ) -> pa.RecordBatch:
         if records is None:
             records = pa.array([], self.record)
-        path = None if number is None else str(self._folder / "socket")
         return pa.record_batch(
             {
                 "number": pa.array([number], pa.int64()),
-                "path": pa.array([path], pa.string()),
+                "path": pa.array([self._path], pa.string()),
                 "result": pa.array([result], pa.binary()),
                 "records": pa.ListArray.from_arrays([0, len(records)], records),
                 LITERALS: self._literals,
@@ -130,6 +139,7 @@ class SqlChain:
         """Gives answers to those that wait, until the other worker ends."""
         with suppress(OSError):  # it never came
             connection, _ = self._listener.accept()
+            shutil.rmtree(self._folder, ignore_errors=True)
             with connection, connection.makefile("rb") as stream:
                 while head := stream.read(_HEAD.size):
                     number, size = _HEAD.unpack(head)
@@ -147,14 +157,30 @@ def answered(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for row in range(len(batch)):
                 if result[row].is_valid:
                     yield pa.record_batch({"result": result.slice(row, 1)})
-                if not number[row].is_valid:
-                    continue
+                is_asked = number[row].is_valid
                 if not is_connected:
-                    connection.connect(path[row].as_py())
-                    is_connected = True
+                    is_connected = _connect(connection, path[row].as_py(), is_asked=is_asked)
+                if not is_asked:
+                    continue
                 answer = _encoded(made.slice(row, 1).flatten())
                 connection.sendall(_HEAD.pack(number[row].as_py(), answer.size))
                 connection.sendall(answer)
+
+
+def _connect(connection: socket.socket, path: str, *, is_asked: bool) -> bool:
+    """Says if it could; it must where an answer is due: who asks for nothing may have ended."""
+    try:
+        connection.connect(path)
+    except OSError:
+        if is_asked:
+            raise
+        return False
+    return True
+
+
+def _short_folder() -> str | None:
+    """Where the path of a socket has room; None is the usual folder."""
+    return "/tmp" if len(os.fsencode(tempfile.gettempdir())) > _MOST_OF_A_PATH else None  # noqa: S108
 
 
 def _encoded(column: pa.Array) -> pa.Buffer:
