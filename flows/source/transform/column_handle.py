@@ -22,7 +22,13 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger()
 
+Ahead: TypeAlias = Callable[[Sequence[SourceRecord]], Awaitable[None]]
+"""Gets many records that will be handled one by one, and may prepare them."""
+
 Sections: TypeAlias = Mapping[TopicPartition, Sequence[RecordsSection]]
+
+_ENOUGH_AHEAD: Final = 1024
+"""Records that are told of at once, at least, if there are as many."""
 
 _compiled: Final = Compiled("flows.source.transform.column_parts", "changed_parts")
 
@@ -57,14 +63,14 @@ class ColumnHandle:
             order. If that cannot be told for all of them it raises anything. It may be
             asynchronous.
         least: so many records at least are worth it; fewer are handled one by one.
-        ahead: gets many records that will be handled one by one, and may prepare them.
+        ahead: is told of records that will be handled one by one.
         failed: partitions of the target for which it was logged that rows could not be changed.
     """
 
     handle: Handle
     change: Callable[[pa.RecordBatch], pa.RecordBatch | Awaitable[pa.RecordBatch]]
     least: int = 1
-    ahead: Callable[[Sequence[SourceRecord]], Awaitable[None]] | None = None
+    ahead: Ahead | None = None
     failed: set[TopicPartition] = field(default_factory=set)
 
     def __call__(self, record: SourceRecord) -> Handled | Awaitable[Handled]:
@@ -98,12 +104,45 @@ class ColumnHandle:
             yield part.covers, part.sections
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedHandle:
+    """A ``Handle`` for records one by one, with what is to be told of many of them before."""
+
+    handle: Handle
+    ahead: Ahead
+
+    def __call__(self, record: SourceRecord) -> Handled | Awaitable[Handled]:
+        """What one record becomes."""
+        return self.handle(record)
+
+
+def ahead_of(handle: Handle | None) -> Ahead | None:
+    """What a transform has to be told of records that it will have to handle one by one."""
+    return handle.ahead if isinstance(handle, ColumnHandle | PreparedHandle) else None
+
+
 async def prepare(
-    handle: Handle | None, target: TopicPartition, records: Sequence[DecodedRecord]
-) -> None:
-    """Tells a transform what it will have to handle one by one, if it wants to know."""
-    if not isinstance(handle, ColumnHandle) or handle.ahead is None or not records:
-        return
-    # What it cannot take fails again, for the record that is to blame.
+    handle: Handle | None,
+    target: TopicPartition,
+    batches: Sequence[Batch],
+    decode: Callable[[Batch], Sequence[DecodedRecord]],
+) -> int:
+    """
+    Tells a transform what it will have to handle one by one, if it wants to know.
+
+    Returns:
+        How many of the batches it knows of, from the first one on: at least that one.
+    """
+    ahead, known = ahead_of(handle), 0
+    if ahead is None:
+        return len(batches)
+    records: list[DecodedRecord] = []
+    # What cannot be read or taken fails again, for the batch or record that is to blame.
+    with suppress(ValueError):
+        while known < len(batches) and len(records) < _ENOUGH_AHEAD:
+            records += decode(batches[known])
+            known += 1
     with suppress(ValueError, Mm2Error):
-        await handle.ahead([source_record(target, record) for record in records])
+        if records:
+            await ahead([source_record(target, record) for record in records])
+    return max(known, 1)

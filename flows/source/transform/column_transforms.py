@@ -11,7 +11,7 @@ from typing import Final
 
 import pyarrow as pa
 
-from flows.source.transform.column_handle import ColumnHandle
+from flows.source.transform.column_handle import ColumnHandle, PreparedHandle, ahead_of
 from flows.source.transform.connect_transforms import handled_before, through_chain
 from flows.source.transform.message_handler import Handle
 from mm2.core.transforms import TransformChain
@@ -53,7 +53,8 @@ def followed_by(chain: TransformChain, first: Handle) -> Handle:
     """What the chain makes of the records that ``first`` returns."""
     handle, columns = handled_before(chain, first), on_columns(chain.steps)
     if columns is None or not isinstance(first, ColumnHandle):
-        return handle
+        ahead = ahead_of(first)
+        return handle if ahead is None else PreparedHandle(handle, ahead)
 
     async def change(batch: pa.RecordBatch) -> pa.RecordBatch:
         made = first.change(batch)

@@ -51,16 +51,22 @@ class FetchedChunk:
         self.size += later.size
         return True
 
-    def decode(self, batch: Batch, most_plain: int) -> Sequence[DecodedRecord]:
+    def decode(self, batch: Batch, cover: range, most_plain: int) -> Sequence[DecodedRecord]:
         """
-        The records of a batch; those of the last one are kept, as parts of it may come in turn.
+        The records of a batch within a range of offsets.
+
+        Those of the last batch are kept, as parts of it may come in turn.
 
         Raises:
             ValueError: it cannot be read.
         """
+        if batch.last_offset < cover.start or batch.base_offset >= cover.stop:
+            return ()
         if self._decoded is None or self._decoded[0] is not batch:
             self._decoded = batch, records_of(batch, most_plain)
-        return self._decoded[1]
+        if batch.base_offset >= cover.start and batch.last_offset < cover.stop:
+            return self._decoded[1]
+        return [record for record in self._decoded[1] if record.offset in cover]
 
 
 def append_or_merge(chunks: MutableSequence[FetchedChunk], chunk: FetchedChunk) -> None:

@@ -193,10 +193,13 @@ class RecordStage:
         collected: CollectedRecords,
     ) -> None:
         """Collects what becomes of records; ends early when the chunk is not current any more."""
-        partition, turn = chunk.partition, time.monotonic() + _TURN_S
-        for batch in batches:
+        partition, turn, told = chunk.partition, time.monotonic() + _TURN_S, 0
+        decode = partial(chunk.decode, cover=cover, most_plain=self._policy.most_plain)
+        for number, batch in enumerate(batches):
             records = self._records(chunk, batch, cover, collected)
-            await prepare(partition.transform, partition.sender.target, records)
+            if number >= told:
+                transform, target = partition.transform, partition.sender.target
+                told = number + await prepare(transform, target, batches[number:], decode)
             for record in records:
                 copies = await self._copies(chunk, record, collected)
                 if time.monotonic() > turn:
@@ -214,10 +217,8 @@ class RecordStage:
     ) -> Sequence[DecodedRecord]:
         """The records of a batch within a range; none if it cannot be read, and is read again."""
         partition = chunk.partition
-        if batch.last_offset < cover.start or batch.base_offset >= cover.stop:
-            return ()
         try:
-            records = chunk.decode(batch, self._policy.most_plain)
+            return chunk.decode(batch, cover, self._policy.most_plain)
         except ValueError as error:
             first = max(batch.base_offset, cover.start)
             self._changed.send(partition, collected, first)
@@ -225,9 +226,6 @@ class RecordStage:
             if read_failed(partition.fetch, error):
                 self._errors.unreadable(partition, batch.data, str(error))
             return ()
-        if batch.base_offset >= cover.start and batch.last_offset < cover.stop:
-            return records
-        return [record for record in records if record.offset in cover]
 
     async def _copies(
         self, chunk: FetchedChunk, record: DecodedRecord, collected: CollectedRecords

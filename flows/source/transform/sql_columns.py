@@ -39,7 +39,7 @@ def sql_transform() -> ColumnHandle:
     async def change(batch: pa.RecordBatch) -> pa.RecordBatch:
         return changed(batch, await answers_of(batch))
 
-    prepared: dict[tuple[str, int], dict[int, list[SourceRecord]]] = {}
+    prepared: dict[tuple[str, int], dict[int, tuple[SourceRecord, list[SourceRecord]]]] = {}
 
     async def ahead(records: Sequence[SourceRecord]) -> None:
         """Has all that Spark does not fail for changed at once: one takes as long as many."""
@@ -47,16 +47,21 @@ def sql_transform() -> ColumnHandle:
         answers = await answers_of(batch)
         good = answers.is_valid()
         made = rows_of(changed(batch.filter(good), answers.filter(good)))
-        found: dict[int, list[SourceRecord]] = {
-            records[at].offset: [] for at, is_good in enumerate(good.to_pylist()) if is_good
+        found: dict[int, tuple[SourceRecord, list[SourceRecord]]] = {
+            records[at].offset: (records[at], [])
+            for at, is_good in enumerate(good.to_pylist())
+            if is_good
         }
         for each in made:
-            found[each.offset].append(each)
+            found[each.offset][1].append(each)
         prepared[records[0].topic, records[0].partition] = found
 
     async def handle(record: SourceRecord) -> Handled:
         known = prepared.get((record.topic, record.partition), {}).pop(record.offset, None)
-        return rows_of(await change(one_row(record))) if known is None else known
+        # What is left of a topic that was deleted and created again is of other records.
+        if known is not None and known[0] == record:
+            return known[1]
+        return rows_of(await change(one_row(record)))
 
     return ColumnHandle(handle, change, ahead=ahead)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Sequence
 
+from flows.source.transform.column_handle import PreparedHandle, ahead_of
 from flows.source.transform.handler_batches import HandlerOfBatches
 from flows.source.transform.message_handler import Handle, handled, load_handler
 from mm2.config.connector_settings import TransformSettings, provenance_of
@@ -87,4 +88,13 @@ def _with_provenance(provenance: Provenance, topic: TopicName, inner: Handle | N
             return []
         return [marked] if inner is None else changed(marked, inner)
 
-    return handle
+    ahead = ahead_of(inner)
+    if ahead is None:
+        return handle
+
+    async def told(records: Sequence[SourceRecord]) -> None:
+        marked = (provenance.marked(record, topic) for record in records)
+        if copied := [each for each in marked if each is not None]:
+            await ahead(copied)
+
+    return PreparedHandle(handle, told)
