@@ -23,6 +23,7 @@ B.bootstrap.servers = 127.0.0.1:2
 A->B.enabled = true
 B->A.emit.heartbeats.enabled = false
 spark.master = local[5]
+spark.app.name = of-the-file
 """
 
 
@@ -34,12 +35,31 @@ def _submitted(folder: Path, *options: str) -> Watched:
     return Watched([script, *options, str(program), str(file)], folder / "mirror.log")
 
 
-def test_its_master_holds_and_a_stop_ends_all_with_status_0(
+def _with_event_log(folder: Path) -> list[str]:
+    folder.mkdir()
+    settings = {
+        "spark.app.name": "of-the-command",
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": folder.as_uri(),
+        "spark.eventLog.rolling.enabled": "false",
+        "spark.eventLog.compress": "false",
+    }
+    return [word for key, value in settings.items() for word in ("--conf", f"{key}={value}")]
+
+
+def _name_in_event_log(folder: Path) -> str:
+    (file,) = folder.iterdir()
+    entries = map(json.loads, file.read_text().splitlines())
+    name: str = next(each["App Name"] for each in entries if "App Name" in each)
+    return name
+
+
+def test_its_master_and_settings_hold_and_a_stop_ends_all_with_status_0(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
-    submitted = _submitted(tmp_path, "--master", "local[3]")
-    log = tmp_path / "mirror.log"
+    log, events = tmp_path / "mirror.log", tmp_path / "events"
+    submitted = _submitted(tmp_path, "--master", "local[3]", *_with_event_log(events))
     try:
         lines = eventually(
             lambda: [line for line in log.read_text().splitlines() if '"spark.started"' in line]
@@ -53,6 +73,7 @@ def test_its_master_holds_and_a_stop_ends_all_with_status_0(
         )
         mirror.terminate()
         assert eventually(lambda: submitted.status, until=lambda each: each is not None) == 0
+        assert _name_in_event_log(events) == "of-the-command"
     finally:
         submitted.end(timeout=10)
 
