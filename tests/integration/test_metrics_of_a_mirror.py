@@ -8,13 +8,17 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
+from mm2.metrics.shipped import DASHBOARD, shipped
+from tests.harness.screenshots.dashboard import queries
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, one_way
 from tests.support.otlp import OtlpReceiver
+from tests.support.prometheus import PROMETHEUS, Prometheus
 from tests.support.raw import log_of, records_in
 from tests.support.records import commit_group, create_topic, numbered, produce
 from tests.support.scrapes import Scrape
@@ -25,6 +29,10 @@ COUNT = "kafka_connect_mirror_mirrorsourceconnector_record_count"
 BYTES = "kafka_connect_mirror_mirrorsourceconnector_byte_count"
 LAG = "mm2_partition_lag_records"
 LATENCY = "kafka_connect_mirror_mirrorcheckpointconnector_checkpoint_latency_ms"
+
+OF_SPARK_CLUSTERS = {"Executors", "Tasks and cores", "Executors lost, applications made anew"}
+OF_BACKLOGS = {"Time until the copy is complete", "Copied, by topic"}
+OF_OPEN_TRANSACTIONS = {"Open transactions on the source"}
 
 
 @dataclass
@@ -73,12 +81,15 @@ class _Bench:
         return eventually(look, until=lambda _: True, timeout=120)
 
 
-def _scrape(node: Mirror) -> Scrape:
+def _url(node: Mirror) -> str:
     lines = [each for each in node.text().splitlines() if "rest.listening" in each]
     assert lines, "it does not listen yet"
-    url = json.loads(lines[0])["advertised"]
+    return str(json.loads(lines[0])["advertised"])
+
+
+def _scrape(node: Mirror) -> Scrape:
     try:
-        with urllib.request.urlopen(f"{url}/metrics", timeout=30) as answer:
+        with urllib.request.urlopen(f"{_url(node)}/metrics", timeout=30) as answer:
             return Scrape(answer.read().decode())
     except OSError as error:
         raise AssertionError(str(error)) from error
@@ -124,6 +135,33 @@ def test_another_node_counts_on(bench: _Bench) -> None:
         leader.kill()
         bench.write(1000)
         bench.wait(*nodes)
+
+
+@pytest.mark.skipif(
+    PROMETHEUS is None, reason="there is no Prometheus; it is in Debian's package prometheus"
+)
+def test_prometheus_has_an_answer_to_each_query_of_the_dashboard(bench: _Bench) -> None:
+    back = f"{bench.target.name}->{bench.source.name}"
+    heartbeats = {f"{back}.emit.heartbeats.enabled": "true"}
+    left = set(queries(json.loads(shipped(DASHBOARD))))
+    with ExitStack() as stack:
+        node = bench.node(stack, heartbeats_replication_enabled="true", **heartbeats)
+        bench.write(1000)
+        bench.wait(node)
+        prometheus = stack.enter_context(Prometheus(bench.folder, urlsplit(_url(node)).netloc))
+        eventually(lambda: prometheus.found("up == 1"))
+        bench.write(500)
+        commit_group(bench.source.bootstrap, f"g-{bench.topic}", {(bench.topic, 0): 100})
+
+        def unanswered() -> set[str]:
+            """Panels with a query that has found nothing so far."""
+            left.difference_update([each for each in left if prometheus.found(each[1])])
+            return {title for title, _ in left}
+
+        may_be_empty = OF_SPARK_CLUSTERS | OF_BACKLOGS | OF_OPEN_TRANSACTIONS
+        empty = eventually(unanswered, until=lambda titles: titles <= may_be_empty)
+        assert empty >= OF_SPARK_CLUSTERS
+        assert node.stop() == 0
 
 
 def test_a_collector_gets_counts_without_a_port_and_again_after_it_was_away(bench: _Bench) -> None:

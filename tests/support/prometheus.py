@@ -72,8 +72,3 @@ class Prometheus:
         """The samples that a query finds now."""
         found: list[dict[str, Any]] = self.ask("query", query=query)["result"]
         return found
-
-    def is_up(self) -> bool:
-        """Whether the last scrape of each target has succeeded."""
-        health = {each["health"] for each in self.ask("targets")["activeTargets"]}
-        return health == {"up"}
