@@ -85,6 +85,10 @@ def main() -> int:
     parser.add_argument("--demo", action="store_true", help="only the animation of the demo")
     parser.add_argument("--dashboard", action="store_true", help="only the dashboard")
     options = parser.parse_args()
+    if PROMETHEUS is None and not options.demo:
+        print(_NO_PROMETHEUS)  # noqa: T201 - the script's own words
+        if options.dashboard:
+            return 0
     options.to.mkdir(parents=True, exist_ok=True)
     if not options.dashboard:
         record_demo(options.to)
@@ -114,9 +118,7 @@ async def _run(pictures: _Pictures) -> None:
         stack.push_async_callback(asyncio.to_thread, driver.end, timeout=_STOP_WITHIN_S)
         url = str(await asyncio.to_thread(eventually, lambda: status_page(work / "mirror.log")))
         prometheus = None
-        if PROMETHEUS is None:
-            print(_NO_PROMETHEUS)  # noqa: T201 - the script's own words
-        else:
+        if PROMETHEUS:
             prometheus = stack.enter_context(Prometheus(work, urlsplit(url).netloc))
         await _take_pictures(url, config, prometheus, pictures)
 
