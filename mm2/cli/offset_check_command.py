@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mm2.cli.options import FORMAT, run
+from mm2.cli.options import FORMAT, client_properties, run
 from mm2.cli.rows import Row, rendered
-from mm2.config.text.properties import load
 from mm2.core.model import TopicPartition
 
 if TYPE_CHECKING:  # --help answers at once without it.
@@ -67,14 +66,10 @@ def check(  # noqa: PLR0917 - options
     Exit status: 0 done, 1 the properties cannot be used, 2 wrong usage, 3 the cluster, the
     instances or ZooKeeper cannot be reached, or refuse.
     """
-    cluster, manager = _at(bootstrap_server, file), _at(instances, instances_file)
+    cluster = client_properties(bootstrap_server, file)
+    manager = client_properties(instances, instances_file) if instances else {}
     rows = run(lambda: _rows(groups, cluster, manager, zookeeper))
     click.echo(rendered(_COLUMNS, rows, format_))
-
-
-def _at(servers: str | None, file: Path | None) -> dict[str, str]:
-    properties = dict(load(file).values) if file and servers else {}
-    return {**properties, "bootstrap.servers": servers} if servers else {}
 
 
 async def _rows(

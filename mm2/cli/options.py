@@ -128,6 +128,21 @@ def wrong_flows(file: Path, failed: Iterable[FailedFlow]) -> list[str]:
     ]
 
 
+def client_properties(servers: str, file: Path | None) -> dict[str, str]:
+    """
+    The properties of a cluster's clients: those of ``--command-config``, if it is given.
+
+    Raises:
+        UsageError: the file cannot be read, or is malformed.
+    """
+    try:
+        properties = load(file).values if file else {}
+    except ConfigError as error:
+        where = "" if error.line is None else f"{file}: "
+        raise click.UsageError(f"{where}{error}") from error
+    return {**properties, "bootstrap.servers": servers}
+
+
 def maker_of(file: Path) -> MirrorMakerConfig:
     """What a file means; a wrong one is wrong usage."""
     try:

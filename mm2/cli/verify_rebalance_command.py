@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mm2.cli.options import CHECK_FAILED, FORMAT, run, tell
+from mm2.cli.options import CHECK_FAILED, FORMAT, client_properties, run, tell
 from mm2.cli.rows import Row, rendered
-from mm2.config.text.properties import load
 from mm2.core.model import TopicPartition
 from mm2.core.verification.partition_owners import Ownership, PartitionOwners, partition_owners
 
@@ -70,7 +69,7 @@ def rebalance(
     Exit status: 0 all partitions have one owner, 1 some have not, 2 wrong usage, 3 the cluster
     cannot be reached, or refuses.
     """
-    properties = {**(load(file).values if file else {}), "bootstrap.servers": bootstrap_server}
+    properties = client_properties(bootstrap_server, file)
     found = run(lambda: _owners(properties, groups))
     rows = [_row(each.group, one) for each in found for one in each.partitions]
     click.echo(rendered(_COLUMNS, rows, format_))

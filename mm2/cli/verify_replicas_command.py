@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mm2.cli.options import CHECK_FAILED, FORMAT, run, tell
+from mm2.cli.options import CHECK_FAILED, FORMAT, client_properties, run, tell
 from mm2.cli.rows import Row, rendered
-from mm2.config.text.properties import load
 from mm2.core.filters import NamePatterns
 from mm2.core.lists import parse_list
 from mm2.core.model import TopicPartition
@@ -77,7 +76,7 @@ def replicas(  # noqa: PLR0917 - options
     3 the cluster cannot be reached, or refuses.
     """
     wanted = _patterns(topics)
-    properties = {**(load(file).values if file else {}), "bootstrap.servers": bootstrap_server}
+    properties = client_properties(bootstrap_server, file)
     found = run(lambda: _checks(properties, wanted, patience, most))
     if not found:
         raise click.UsageError(f"--topics {topics}: the cluster has no such topic.")
