@@ -82,6 +82,7 @@ class SparkJobs:
 
     Attributes:
         slots: each job must have one; without it Spark would let it wait without a message.
+        most_at_once: how many jobs run at the same time; None where a cluster decides.
         is_cluster: whether tasks run elsewhere than in the JVM of the driver.
     """
 
@@ -103,6 +104,7 @@ class SparkJobs:
         if slots is not None:
             self._settings = {**_LOCAL, **self._settings}
         self.slots = Slots(slots)
+        self.most_at_once = slots
         self.is_cluster = slots is None
         self._has_run = self._has_warned = False
         self._submitted: set[str] = set()
@@ -122,6 +124,11 @@ class SparkJobs:
         self._threads = ThreadPoolExecutor(slots or _MOST_JOBS, "spark")
         # What is asked of Spark beside the jobs must not wait for the end of one.
         self._calls = ThreadPoolExecutor(_CALLS, "spark-calls")
+
+    @property
+    def master(self) -> str:
+        """``spark.master``, as it is used."""
+        return self._settings["spark.master"]
 
     async def start(self) -> None:
         """

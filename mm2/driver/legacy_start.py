@@ -28,13 +28,14 @@ def run_legacy_mirror(plan: CopyPlan) -> int:
         from mm2.driver.legacy_mirror import LegacyMirror  # noqa: PLC0415
         from mm2.driver.program import run_program  # noqa: PLC0415
 
-        _check(plan)
-        return run_program(lambda: LegacyMirror(plan, cast("SparkJobs", engine)), signals)
+        jobs = cast("SparkJobs", engine)
+        _check(plan, jobs)
+        return run_program(lambda: LegacyMirror(plan, jobs), signals)
 
     return foreground(main, spark=plan.spark, task_module="flows.legacy.stream_task")
 
 
-def _check(plan: CopyPlan) -> None:
+def _check(plan: CopyPlan, jobs: SparkJobs) -> None:
     from mm2.core.user_objects import load_object  # noqa: PLC0415
     from mm2.kafka.client_settings import client_mistakes  # noqa: PLC0415
 
@@ -60,8 +61,22 @@ def _check(plan: CopyPlan) -> None:
                 load_object(path)
             except ConfigError as error:
                 found.append((flag, error))
+    found += [("", mistake) for mistake in _too_many_streams(plan.arguments.streams, jobs)]
     if found:
         raise ArgumentErrors(found)
+
+
+def _too_many_streams(streams: int, jobs: SparkJobs) -> list[ConfigError]:
+    """A stream runs until the end: one for which Spark has no room would never begin."""
+    room = jobs.most_at_once
+    if room is None or streams <= room:
+        return []
+    message = (
+        f"{flags.STREAMS} {streams}: Spark runs {room} at the same time with"
+        f" spark.master={jobs.master}. Leave spark.master and spark.task.cpus out, or have fewer"
+        " streams."
+    )
+    return [ConfigError(message, key=flags.STREAMS, value=str(streams))]
 
 
 def _tls_mistakes(plan: CopyPlan) -> list[ConfigError]:
