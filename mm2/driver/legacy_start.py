@@ -38,16 +38,20 @@ def run_legacy_mirror(plan: CopyPlan) -> int:
 def _check(plan: CopyPlan, jobs: SparkJobs) -> None:
     from mm2.core.user_objects import load_object  # noqa: PLC0415
     from mm2.kafka.client_settings import client_mistakes  # noqa: PLC0415
+    from mm2.kafka.librdkafka_settings import group_member_mistakes  # noqa: PLC0415
 
     arguments = plan.arguments
-    found: list[tuple[str, ConfigError]] = [
-        (path, mistake)
-        for path, file in (
-            (arguments.consumer, plan.consumer),
-            (arguments.producer, plan.producer),
+    reader, writer = plan.consumer, plan.producer
+    reads = {
+        each.message: each
+        for each in (
+            *client_mistakes(reader.properties),
+            *group_member_mistakes(reader.properties),
         )
-        for mistake in client_mistakes(file.properties)
-    ]
+    }
+    writes = client_mistakes(writer.properties)
+    found = [(arguments.consumer, each) for each in reader.located(reads.values())]
+    found += [(arguments.producer, each) for each in writer.located(writes)]
     found += [
         (f"{arguments.consumer}: zookeeper.connect with TLS", mistake)
         for mistake in _tls_mistakes(plan)

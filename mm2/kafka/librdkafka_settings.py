@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from mm2.errors import ConfigError
 from mm2.kafka.client_settings import aiokafka_settings, bounded_numbers
 from mm2.kafka.security.keystores import own_identity, trusted_certificates
 from mm2.kafka.security.tls import checks_host_names
@@ -29,6 +30,11 @@ _NUMBERS: Final[Mapping[str, tuple[str, int, int]]] = {
     "session.timeout.ms": ("session.timeout.ms", 1, 3_600_000),
     "socket.connection.setup.timeout.ms": ("socket.connection.setup.timeout.ms", 1_000, 2**31 - 1),
 }
+_SESSION: Final = "session.timeout.ms"
+_POLL: Final = "max.poll.interval.ms"
+_DEFAULT_MS: Final = {_SESSION: 45_000, _POLL: 300_000}
+"""Of librdkafka, as of Java's consumer."""
+
 _MOST_REFRESH_MS: Final = 3_600_000
 _SAME: Final = (
     "client.id",
@@ -38,7 +44,9 @@ _SAME: Final = (
     "group.remote.assignor",
 )
 _STRATEGY: Final = "partition.assignment.strategy"
-_NOT_OF_KIP_848: Final = frozenset({_STRATEGY, "session.timeout.ms", "heartbeat.interval.ms"})
+_PROTOCOL: Final = "group.protocol"
+_PROTOCOLS: Final = ("classic", "consumer")
+_NOT_OF_KIP_848: Final = frozenset({_STRATEGY, _SESSION, "heartbeat.interval.ms"})
 """The broker decides these for members of the newer protocol."""
 
 COOPERATIVE: Final = "cooperative-sticky"
@@ -76,6 +84,36 @@ def group_member_settings(properties: Mapping[str, str], group: str) -> dict[str
     if _is_kip_848(properties):
         settings = {key: each for key, each in settings.items() if key not in _NOT_OF_KIP_848}
     return settings
+
+
+def group_member_mistakes(properties: Mapping[str, str]) -> list[ConfigError]:
+    """All that librdkafka would refuse in what only members of groups have."""
+    mistakes = []
+    for key, bounds in _NUMBERS.items():
+        try:
+            bounded_numbers(properties, {key: bounds})
+        except ConfigError as error:
+            mistakes.append(error)
+    protocol = properties.get(_PROTOCOL, "").strip()
+    if protocol and protocol.lower() not in _PROTOCOLS:
+        message = f"{_PROTOCOL}={protocol} is not supported: use one of {', '.join(_PROTOCOLS)}."
+        mistakes.append(ConfigError(message, key=_PROTOCOL, value=protocol))
+    if not mistakes and not _is_kip_848(properties):
+        mistakes += _session_mistakes(properties)
+    return mistakes
+
+
+def _session_mistakes(properties: Mapping[str, str]) -> list[ConfigError]:
+    asked = {key: _NUMBERS[key] for key in _DEFAULT_MS}
+    ms = {**_DEFAULT_MS, **bounded_numbers(properties, asked)}
+    if ms[_SESSION] <= ms[_POLL]:
+        return []
+    key = _SESSION if _SESSION in properties else _POLL
+    message = (
+        f"{_SESSION} ({ms[_SESSION]}) is greater than {_POLL} ({ms[_POLL]}): librdkafka refuses"
+        f" that. Set {_POLL} to {ms[_SESSION]} or more."
+    )
+    return [ConfigError(message, key=key, value=properties[key])]
 
 
 def admin_settings(properties: Mapping[str, str]) -> dict[str, Any]:

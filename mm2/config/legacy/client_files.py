@@ -7,7 +7,7 @@ failures are retried without end, and a full buffer blocks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -59,12 +59,30 @@ class ClientFile:
         spark: its ``spark.*`` keys.
         warnings: what has another name today, or no effect.
         mistakes: in the order of their lines.
+        lines: where the file has what a key of ``properties`` says.
     """
 
     properties: Mapping[str, str]
     spark: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     mistakes: tuple[ConfigError, ...] = ()
+    lines: Mapping[str, int] = field(default_factory=dict)
+
+    def located(self, mistakes: Iterable[ConfigError]) -> list[ConfigError]:
+        """Mistakes that were found in the properties, with the lines of the file."""
+        return sorted(
+            (
+                ConfigError(
+                    each.message,
+                    key=each.key,
+                    value=each.value,
+                    line=self.lines.get(each.key or "", each.line),
+                    suggestion=each.suggestion,
+                )
+                for each in mistakes
+            ),
+            key=by_line,
+        )
 
 
 def read_consumer_file(file: PropertiesFile) -> ClientFile:
@@ -112,6 +130,7 @@ class _ClientFileReader:
         self._spark: dict[str, str] = {}
         self._warnings: list[str] = []
         self._mistakes: list[ConfigError] = []
+        self._lines: dict[str, int] = {}
         self.properties: dict[str, str] = {}
 
     def read(self) -> None:
@@ -134,6 +153,7 @@ class _ClientFileReader:
             spark=self._spark,
             warnings=tuple(self._warnings),
             mistakes=tuple(sorted(self._mistakes, key=by_line)),
+            lines={**self._file.lines, **self._lines},
         )
 
     def miss(self, key: str, remedy: str) -> None:
@@ -191,6 +211,8 @@ class _ClientFileReader:
             if row.today not in values:
                 written = (row.values or {}).get(value, value)
                 self.properties[row.today] = written
+                if key in self._file.lines:
+                    self._lines[row.today] = self._file.lines[key]
         elif row.is_refused and value not in row.harmless:
             self._refuse(key, value, row.reason)
         elif value not in row.harmless:

@@ -109,8 +109,8 @@ def read_copy_plan(words: Sequence[str]) -> CopyPlan:
         found += [(path, mistake) for mistake in files[-1].mistakes]
     consumer, producer = files
     data, wrong, bad = copy_settings(consumer.properties, producer.properties)
-    found += [(arguments.consumer, each) for each in wrong]
-    found += [(arguments.producer, each) for each in bad]
+    found += [(arguments.consumer, each) for each in consumer.located(wrong)]
+    found += [(arguments.producer, each) for each in producer.located(bad)]
     if found:
         raise ArgumentErrors(found)
     warnings = (

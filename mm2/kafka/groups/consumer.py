@@ -22,7 +22,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException
 from confluent_kafka import TopicPartition as At
 
 from mm2.core.model import GroupId, TopicName, TopicPartition
-from mm2.errors import ClusterError, NotAuthorized, Unavailable
+from mm2.errors import ClusterError, ConfigError, NotAuthorized, Unavailable
 from mm2.kafka.librdkafka_settings import group_member_settings, is_incremental
 
 log = structlog.get_logger()
@@ -65,6 +65,9 @@ class GroupConsumer:
         properties: Java's consumer properties.
         group: its id.
         owner: is called in the event loop, one call at a time.
+
+    Raises:
+        ConfigError: the properties cannot be used.
     """
 
     def __init__(
@@ -81,7 +84,11 @@ class GroupConsumer:
         self._is_incremental = is_incremental(properties)
         settings = group_member_settings(properties, group)
         library = logging.getLogger("mm2.librdkafka")
-        self._consumer = Consumer({**settings, "error_cb": self._told}, logger=library)
+        try:
+            self._consumer = Consumer({**settings, "error_cb": self._told}, logger=library)
+        except KafkaException as error:
+            message = f"librdkafka refuses the consumer's settings: {error.args[0].str()}"
+            raise ConfigError(message) from error
         self._polling = ThreadPoolExecutor(1, "group-poll")
         self._questions: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._loop: asyncio.AbstractEventLoop | None = None

@@ -67,3 +67,49 @@ def test_a_stream_for_which_spark_has_no_room_is_refused(
     (line,) = refused("--num.streams", str(room + 1), producer=spark)
     assert line.startswith(f"--num.streams {room + 1}: Spark runs {room} at the same time with")
     assert "Leave spark.master and spark.task.cpus out, or have fewer streams." in line
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("session.timeout.ms=abc", "session.timeout.ms=abc is not a whole number."),
+        ("heartbeat.interval.ms=1s", "heartbeat.interval.ms=1s is not a whole number."),
+        ("retry.backoff.ms=soon", "retry.backoff.ms=soon is not a whole number."),
+        ("socket.timeout.ms=1m", "request.timeout.ms=1m is not a whole number."),
+        (
+            "group.protocol=foo",
+            "group.protocol=foo is not supported: use one of classic, consumer.",
+        ),
+        (
+            "session.timeout.ms=400000",
+            "session.timeout.ms (400000) is greater than max.poll.interval.ms (300000):",
+        ),
+        (
+            "max.poll.interval.ms=30000",
+            "session.timeout.ms (45000) is greater than max.poll.interval.ms (30000):",
+        ),
+        ("isolation.level=none", "Invalid value 'none' for configuration 'isolation.level'"),
+    ],
+)
+def test_what_no_consumer_can_have_is_refused_with_its_line(
+    refused: Refused, text: str, says: str
+) -> None:
+    (line,) = refused(consumer=f"\n{text}")
+    assert line.startswith(f"consumer: line 4: {says}")
+
+
+def test_all_mistakes_of_both_files_are_told_in_the_order_of_their_lines(refused: Refused) -> None:
+    lines = refused(
+        consumer="session.timeout.ms=abc\ngroup.protocol=foo\nretry.backoff.ms=soon",
+        producer="security.protocol=plain",
+    )
+    assert [line.partition("=")[0] for line in lines] == [
+        "consumer: line 3: session.timeout.ms",
+        "consumer: line 4: group.protocol",
+        "consumer: line 5: retry.backoff.ms",
+        "producer: line 2: security.protocol",
+    ]
+
+
+def test_the_broker_decides_about_sessions_of_the_newer_protocol(refused: Refused) -> None:
+    assert refused(consumer="group.protocol=Consumer\nsession.timeout.ms=400000") == []
