@@ -83,8 +83,21 @@ class StreamLinks:
         self._server: asyncio.Server | None = None
 
     async def open(self, host: str) -> int:
-        """Listens on any free port of an address; returns the port."""
-        self._server = await asyncio.start_server(self._accept, host, 0, limit=_LONGEST)
+        """
+        Listens on any free port of an address; returns the port.
+
+        Raises:
+            FatalError: this machine does not have the address.
+        """
+        try:
+            self._server = await asyncio.start_server(self._accept, host, 0, limit=_LONGEST)
+        except OSError as error:
+            message = (
+                f"cannot listen at {host} for streams ({error.strerror or error}): set"
+                " spark.driver.bindAddress to an address of this machine; spark.driver.host may be"
+                " another one, at which executors reach it"
+            )
+            raise FatalError(message) from error
         port: int = self._server.sockets[0].getsockname()[1]
         return port
 

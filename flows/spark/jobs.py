@@ -82,7 +82,7 @@ class SparkJobs:
 
     Attributes:
         slots: each job must have one; without it Spark would let it wait without a message.
-        most_at_once: how many jobs run at the same time; None where a cluster decides.
+        settings: ``spark.*`` keys as they are used.
         is_cluster: whether tasks run elsewhere than in the JVM of the driver.
     """
 
@@ -96,15 +96,14 @@ class SparkJobs:
         starts_within_s: float = STARTS_WITHIN_S,
         is_patient: bool = False,
     ) -> None:
-        self._settings = {**spark_settings(settings), **_FORCED}
-        master = self._settings.get("spark.master", DEFAULT_MASTER)
-        self._settings["spark.master"] = with_cores(master, os.cpu_count() or 1)
-        cpus = self._settings.get("spark.task.cpus", "1")
-        slots = slots_of(self._settings["spark.master"], cpus)
+        self.settings = {**spark_settings(settings), **_FORCED}
+        master = self.settings.get("spark.master", DEFAULT_MASTER)
+        self.settings["spark.master"] = with_cores(master, os.cpu_count() or 1)
+        cpus = self.settings.get("spark.task.cpus", "1")
+        slots = slots_of(self.settings["spark.master"], cpus)
         if slots is not None:
-            self._settings = {**_LOCAL, **self._settings}
+            self.settings = {**_LOCAL, **self.settings}
         self.slots = Slots(slots)
-        self.most_at_once = slots
         self.is_cluster = slots is None
         self._has_run = self._has_warned = False
         self._submitted: set[str] = set()
@@ -124,11 +123,6 @@ class SparkJobs:
         self._threads = ThreadPoolExecutor(slots or _MOST_JOBS, "spark")
         # What is asked of Spark beside the jobs must not wait for the end of one.
         self._calls = ThreadPoolExecutor(_CALLS, "spark-calls")
-
-    @property
-    def master(self) -> str:
-        """``spark.master``, as it is used."""
-        return self._settings["spark.master"]
 
     async def start(self) -> None:
         """
@@ -181,9 +175,9 @@ class SparkJobs:
 
     def _check_network(self, passwords: Collection[str]) -> None:
         """Keeps passwords from crossing the network in clear, unless the user wants just that."""
-        if not passwords or is_protected(self._settings):
+        if not passwords or is_protected(self.settings):
             return
-        if not is_open_on_purpose(self._settings):
+        if not is_open_on_purpose(self.settings):
             raise JobFailed(f"{', '.join(sorted(passwords))}: {IN_CLEAR}")
         if not self._has_warned:
             log.warning("spark.not_encrypted", keys=sorted(passwords))
@@ -241,7 +235,7 @@ class SparkJobs:
         # Meanwhile these may be replaced by those of the next application.
         context, jvm = self._context, self._jvm
         try:
-            check_master(self._settings["spark.master"])
+            check_master(self.settings["spark.master"])
         except FatalError:
             return
         if context is not None and jvm is not None:
@@ -250,14 +244,14 @@ class SparkJobs:
                 context.stop()
 
     def _launch(self) -> SparkContext:
-        check_master(self._settings["spark.master"])
+        check_master(self.settings["spark.master"])
         jvm = self._jvm = self._jvm or self._new_jvm()
         # What Spark and its JVM print stays out of the user's terminal, our own lines apart.
         jvm.listen(relay)
-        watch = StartWatch(jvm, self._settings, within_s=self._starts_within_s)
+        watch = StartWatch(jvm, self.settings, within_s=self._starts_within_s)
         try:
             with watch:
-                context = context_of(jvm, self._settings)
+                context = context_of(jvm, self.settings)
         except Exception as error:
             if watch.is_late:
                 self._jvm = None
@@ -267,7 +261,7 @@ class SparkJobs:
             # A retry needs another JVM: this one writes its port only once.
             self._jvm = None
             jvm.end()
-            raise not_started(reason or jvm.last_words(), self._settings) from error
+            raise not_started(reason or jvm.last_words(), self.settings) from error
         slots = context.defaultParallelism
         log.info("spark.started", master=context.master, slots=slots, version=context.version)
         warn_if_untried(context.version)
@@ -279,7 +273,7 @@ class SparkJobs:
     def _new_jvm(self) -> Jvm:
         if is_submitted():
             return SubmittedJvm()
-        return Jvm(self._settings, environment=self._environment)
+        return Jvm(self.settings, environment=self._environment)
 
     def _warm_up(self, context: SparkContext, unneeded: threading.Event) -> bool:
         """Runs an empty job, in this process only where no other comes; says if it could."""

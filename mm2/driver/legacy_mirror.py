@@ -66,8 +66,8 @@ class LegacyMirror:
         metrics = StreamMetrics(plan.group)
         links = StreamLinks(token, metrics.told)
         try:
-            host = self._host()
-            port = await links.open(host)
+            host, bound = self._addresses()
+            port = await links.open(bound)
             specs = [self._spec(n, (host, port), token) for n in range(streams)]
             async with self._served(metrics):
                 return await self._run(specs, links)
@@ -121,11 +121,13 @@ class LegacyMirror:
 
         return metrics_served(address, metrics.text)
 
-    def _host(self) -> str:
-        spark = self._plan.spark
-        if spark.get("spark.master", "local").startswith("local"):
-            return _LOOPBACK
-        return spark.get("spark.driver.host") or socket.getfqdn()
+    def _addresses(self) -> tuple[str, str]:
+        """Where executors reach this process, and where it listens; as Spark's driver."""
+        spark = self._engine.settings
+        if spark["spark.master"].startswith("local"):
+            return _LOOPBACK, _LOOPBACK
+        host = spark.get("spark.driver.host") or socket.getfqdn()
+        return host, spark.get("spark.driver.bindAddress") or host
 
     def _spec(self, index: int, driver: tuple[str, int], token: str) -> StreamSpec:
         plan = self._plan
