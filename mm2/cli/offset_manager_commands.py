@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import click
 import uvloop
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # --help answers at once without it.
     from mm2.config.offset_manager_settings import OffsetManagerSettings
 
 _MOST_PORT: Final = 65535
+_SERVERS: Final = "bootstrap.servers"
 _ADDRESS: Final = "HOST:PORT"
 _ANY: Final = ("", "0.0.0.0", "::")  # noqa: S104 - compared, not bound
 
@@ -105,7 +106,7 @@ def serve(
     try:
         uvloop.run(run(settings, listen, reached, signals.obey, partial(_shown, metrics)))
     except ConfigError as error:
-        end(USAGE, f"{file}: {error}")
+        _refuse(file, [error])
     except FatalError as error:
         end(CHECK_FAILED, str(error))
     except ClusterError as error:
@@ -128,8 +129,13 @@ def _settings(servers: str, file: Path | None) -> OffsetManagerSettings:
 
     try:
         properties = dict(load(file).values) if file else {}
-        return OffsetManagerSettings.of({**properties, "bootstrap.servers": servers})
+        return OffsetManagerSettings.of({**properties, _SERVERS: servers})
     except ConfigErrors as errors:
-        end(USAGE, *(f"{file}: {problem}" for problem in errors.problems))
+        _refuse(file, errors.problems)
     except ConfigError as error:
-        end(USAGE, f"{file}: {error}")
+        _refuse(file if error.line else None, [error])
+
+
+def _refuse(file: Path | None, problems: Iterable[ConfigError]) -> NoReturn:
+    """Names the file in front of what is wrong with it; addresses of brokers come from a flag."""
+    end(USAGE, *(str(p) if file is None or p.key == _SERVERS else f"{file}: {p}" for p in problems))
