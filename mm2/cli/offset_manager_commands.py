@@ -14,7 +14,7 @@ import uvloop
 from mm2.cli.offset_check_command import check
 from mm2.cli.offset_load_command import load_test
 from mm2.cli.options import CHECK_FAILED, UNREACHABLE, USAGE, end
-from mm2.config.text.properties import load
+from mm2.config.text.properties import PropertiesFile, load
 from mm2.driver.signals import StopSignals
 from mm2.errors import ClusterError, ConfigError, ConfigErrors, FatalError
 from mm2.telemetry.logs import configure_logs
@@ -128,8 +128,8 @@ def _settings(servers: str, file: Path | None) -> OffsetManagerSettings:
     from mm2.config.offset_manager_settings import OffsetManagerSettings  # noqa: PLC0415 - see above
 
     try:
-        properties = dict(load(file).values) if file else {}
-        return OffsetManagerSettings.of({**properties, _SERVERS: servers})
+        found = load(file) if file else PropertiesFile(values={})
+        return OffsetManagerSettings.of({**found.values, _SERVERS: servers}, found.lines)
     except ConfigErrors as errors:
         _refuse(file, errors.problems)
     except ConfigError as error:

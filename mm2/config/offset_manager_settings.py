@@ -7,13 +7,23 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final, Self
 
-from mm2.config.keys.definition import field_values, parse_all
+from mm2.config.keys.definition import by_line, field_values, parse_all
+from mm2.config.keys.key_table import nearest
+from mm2.config.keys.keys_clients import CLIENT_SETTINGS
 from mm2.config.keys.keys_offset_manager import CODECS, OFFSET_MANAGER_KEYS
+from mm2.config.keys.keys_security import CLIENT_NAMES
 from mm2.errors import ConfigError, ConfigErrors
 
 _TABLE: Final = {key.name: key for key in OFFSET_MANAGER_KEYS}
 _PROTOCOL: Final = "listeners.security.protocol"
 _LISTENERS: Final = "listeners."
+_OWN: Final = ("offsets.", _LISTENERS)
+_KNOWN: Final = frozenset().union(
+    {"bootstrap.servers", *_TABLE},
+    {f"{_LISTENERS}{name}" for name in CLIENT_NAMES if name.startswith("ssl.")},
+    CLIENT_NAMES,
+    *CLIENT_SETTINGS.values(),
+)
 _MANY: Final = 3
 """From so many replicas on, one may be missing and a commit still has two."""
 
@@ -26,6 +36,7 @@ class OffsetManagerSettings:
     Attributes:
         properties: Java's properties of the cluster's clients.
         tls: Java's ``ssl.*`` keys of the listener.
+        warnings: of keys that nobody knows.
     """
 
     topic: str
@@ -42,11 +53,15 @@ class OffsetManagerSettings:
     client_auth: str = "none"
     properties: Mapping[str, str]
     tls: Mapping[str, str] = field(default_factory=dict, repr=False)
+    warnings: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, properties: Mapping[str, str]) -> Self:
+    def of(cls, properties: Mapping[str, str], lines: Mapping[str, int] | None = None) -> Self:
         """
         Reads a file's values.
+
+        Args:
+            lines: where the file has them.
 
         Raises:
             ConfigErrors: every mistake in them.
@@ -55,9 +70,18 @@ class OffsetManagerSettings:
         others = {key: value for key, value in properties.items() if key not in _TABLE}
         clients = {key: value for key, value in others.items() if not key.startswith(_LISTENERS)}
         mistakes += _login_mistakes(str(values.get(_PROTOCOL)), clients)
+        unknown = [_unknown(key) for key in others if key not in _KNOWN]
+        mistakes += [each for each in unknown if str(each.key).startswith(_OWN)]
+        for each in (*mistakes, *unknown):
+            each.line = (lines or {}).get(each.key or "")
         if mistakes:
-            raise ConfigErrors(mistakes)
-        return cls(**field_values(_TABLE, values), properties=clients, tls=_tls(others))
+            raise ConfigErrors(sorted(mistakes, key=by_line))
+        return cls(
+            **field_values(_TABLE, values),
+            properties=clients,
+            tls=_tls(others),
+            warnings=tuple(str(each) for each in sorted(unknown, key=by_line)),
+        )
 
     @property
     def has_tls(self) -> bool:
@@ -103,6 +127,11 @@ def _tls(properties: Mapping[str, str]) -> dict[str, str]:
         if key.startswith(_LISTENERS)
     }
     return own or {key: value for key, value in properties.items() if key.startswith("ssl.")}
+
+
+def _unknown(key: str) -> ConfigError:
+    message = f"{key} is no key of an offset manager or of a client, and has no effect."
+    return ConfigError(message, key=key, suggestion=nearest(key, _KNOWN))
 
 
 def _login_mistakes(protocol: str, clients: Mapping[str, str]) -> Iterator[ConfigError]:

@@ -48,6 +48,8 @@ async def serve(
         ClusterError: the cluster does not answer at the start, or refuses us.
     """
     raise_open_files()
+    for warning in settings.warnings:
+        log.warning("config.spelling", message=warning)
     stopping = asyncio.Event()
     obey(asyncio.get_running_loop(), stopping.set)
     manager = OffsetManager(settings, host=advertise[0], port=advertise[1])

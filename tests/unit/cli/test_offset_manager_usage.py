@@ -39,9 +39,11 @@ def test_what_is_wrong_with_the_flags_names_no_file(file: Path) -> None:
 
 
 def test_what_is_wrong_with_the_file_names_it(file: Path) -> None:
-    file.write_text("offsets.topic.num.partitions=0\noffsets.commit.timeout.ms=0\n")
-    lines = _says("kafka:1", file)
-    assert [line.startswith(f"{file}: ") for line in lines] == [True, True]
+    file.write_text("offsets.topic.nam=x\noffsets.commit.timeout.ms=0\n")
+    unknown, wrong = _says("kafka:1", file)
+    assert unknown.startswith(f"{file}: line 1: offsets.topic.nam is no key of an offset manager")
+    assert unknown.endswith("Did you mean 'offsets.topic.name'?")
+    assert wrong.startswith(f"{file}: line 2: Invalid value '0' for")
 
 
 def test_a_file_that_is_not_there_is_named_once(file: Path) -> None:

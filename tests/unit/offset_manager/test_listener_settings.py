@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
+from structlog.testing import capture_logs
 
 from mm2.config.offset_manager_settings import OffsetManagerSettings
-from mm2.errors import ConfigErrors
+from mm2.errors import ConfigError, ConfigErrors
+from mm2.offset_manager.serve import serve
 
 SERVERS = {"bootstrap.servers": "kafka:9092"}
 
@@ -54,3 +58,58 @@ def test_all_mistakes_are_told_together() -> None:
         "listeners.ssl.client.auth",
         "offsets.topic.num.partitions",
     }
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("offsets.topic.nam", "offsets.topic.name"),
+        ("offsets.retention.minute", "offsets.retention.minutes"),
+        ("listeners.ssl.keystore.locaton", "listeners.ssl.keystore.location"),
+        ("listeners.sasl.mechanism", None),
+    ],
+)
+def test_a_key_of_the_offset_manager_that_nobody_knows_is_refused(
+    key: str, meant: str | None
+) -> None:
+    with pytest.raises(ConfigErrors) as refused:
+        OffsetManagerSettings.of({**SERVERS, key: "x"}, {key: 7})
+    (problem,) = refused.value.problems
+    assert (problem.key, problem.line, problem.suggestion) == (key, 7, meant)
+
+
+def test_another_key_that_nobody_knows_has_no_effect_and_warns() -> None:
+    asked = {
+        **SERVERS,
+        "sesion.timeout.ms": "1",
+        "request.timeout.ms": "9000",
+        "max.conections": "",
+    }
+    found = OffsetManagerSettings.of(asked, {"sesion.timeout.ms": 4, "max.conections": 2})
+    first, second = found.warnings
+    assert first.startswith("line 2: max.conections is no key")
+    assert first.endswith("Did you mean 'max.connections'?")
+    assert second.startswith("line 4: sesion.timeout.ms is no key")
+    assert second.endswith("Did you mean 'session.timeout.ms'?")
+
+
+def test_what_clients_and_the_listener_can_be_set_to_brings_no_warning() -> None:
+    asked = {
+        "client.id": "offsets",
+        "session.timeout.ms": "9000",
+        "sasl.jaas.config": "x",
+        "listeners.ssl.truststore.password": "x",
+        "offset.metadata.max.bytes": "9",
+    }
+    assert OffsetManagerSettings.of({**SERVERS, **asked}).warnings == ()
+
+
+async def test_warnings_are_logged_before_anything_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mm2.offset_manager.serve.raise_open_files", lambda: None)
+    settings = OffsetManagerSettings.of({**SERVERS, "x": "", "security.protocol": "plain"})
+    at = "127.0.0.1", 1
+    with capture_logs() as events, pytest.raises(ConfigError, match=r"security\.protocol"):
+        await serve(settings, at, at, lambda *_: None, lambda _: nullcontext())
+    assert [(each["event"], each["message"]) for each in events] == [
+        ("config.spelling", *settings.warnings)
+    ]
