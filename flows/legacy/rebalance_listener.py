@@ -11,12 +11,19 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from flows.legacy.user_classes import created
 from mm2.config.legacy import flags
 from mm2.core.model import TopicPartition
 from mm2.core.user_objects import load_object
+from mm2.errors import ConfigError
+
+_RELEASING: Final = "before_releasing_partitions"
+_STARTING: Final = "before_starting_fetchers"
+_REVOKED: Final = "on_partitions_revoked"
+_ASSIGNED: Final = "on_partitions_assigned"
+_METHODS: Final = (_RELEASING, _STARTING, _REVOKED, _ASSIGNED)
 
 
 class ListenerCalls:
@@ -27,7 +34,7 @@ class ListenerCalls:
         consumer: the id of the stream, for ``before_starting_fetchers``.
 
     Raises:
-        ConfigError: it cannot be loaded or created.
+        ConfigError: it cannot be loaded or created, or would never be called.
     """
 
     def __init__(self, path: str | None, arguments: str | None, *, consumer: str) -> None:
@@ -41,16 +48,16 @@ class ListenerCalls:
         by_topic: dict[str, dict[int, str]] = {}
         for where in partitions:
             by_topic.setdefault(where.topic, {})[where.partition] = self._consumer
-        await self._call("before_starting_fetchers", self._consumer, by_topic)
-        await self._call("on_partitions_assigned", list(partitions))
+        await self._call(_STARTING, self._consumer, by_topic)
+        await self._call(_ASSIGNED, list(partitions))
 
     async def revoked(self, partitions: Sequence[TopicPartition]) -> None:
         """Tells of partitions whose offsets are committed, and which the stream gives up."""
         by_topic: dict[str, set[int]] = {}
         for where in partitions:
             by_topic.setdefault(where.topic, set()).add(where.partition)
-        await self._call("before_releasing_partitions", by_topic)
-        await self._call("on_partitions_revoked", list(partitions))
+        await self._call(_RELEASING, by_topic)
+        await self._call(_REVOKED, list(partitions))
 
     async def _call(self, name: str, *arguments: object) -> None:
         method: Callable[..., Any] | None = getattr(self._listener, name, None)
@@ -64,4 +71,7 @@ class ListenerCalls:
 def _loaded(path: str, arguments: str | None) -> object:
     """KIP-3 gives the arguments to the constructor."""
     kind = load_object(path)
-    return kind() if arguments is None else kind(arguments)
+    listener = kind() if arguments is None else kind(arguments)
+    if not any(callable(getattr(listener, name, None)) for name in _METHODS):
+        raise ConfigError(f"it has no method {', '.join(_METHODS[:-1])} or {_METHODS[-1]}")
+    return listener

@@ -34,6 +34,10 @@ from tests.support.virtual_time import run
 _WHERE: Final = TopicPartition(TopicName("t"), 0)
 _START: Final = 50
 _END: Final = 90
+_NO_METHOD: Final = (
+    "it has no method before_releasing_partitions, before_starting_fetchers, on_partitions_revoked"
+    " or on_partitions_assigned"
+)
 
 
 class _Source:
@@ -92,7 +96,10 @@ class Exits:
 
 
 class Shapeless:
-    """No handler."""
+    """Neither a handler nor a listener."""
+
+    def __init__(self, args: str = "") -> None:
+        """Takes what it is given."""
 
 
 def _parts(*, tolerates: bool = False, **changes: Any) -> StreamParts:
@@ -160,6 +167,7 @@ def test_the_stream_ends_where_auto_offset_reset_says_nothing(
         ("handler", "--message.handler", "Missing", "cannot be loaded"),
         ("listener", "--consumer.rebalance.listener", "Unready", "TypeError("),
         ("listener", "--consumer.rebalance.listener", "Exits", "SystemExit('no way')"),
+        ("listener", "--consumer.rebalance.listener", "Shapeless", _NO_METHOD),
     ],
 )
 def test_a_class_that_cannot_be_created_is_named_with_its_flag(
