@@ -23,6 +23,7 @@ from mm2.config.legacy.older_keys import (
     OLDER_CONSUMER_KEYS,
     OLDER_PRODUCER_KEYS,
     OLDER_VALUES,
+    REPARTITIONING_KEYS,
     OlderKey,
 )
 from mm2.config.legacy.zookeeper_keys import (
@@ -98,9 +99,10 @@ def read_consumer_file(file: PropertiesFile) -> ClientFile:
     return reader.found()
 
 
-def read_producer_file(file: PropertiesFile) -> ClientFile:
-    """Reads the file of ``--producer.config``."""
-    reader = _ClientFileReader(file, "producer", OLDER_PRODUCER_KEYS)
+def read_producer_file(file: PropertiesFile, *, repartitions: bool = False) -> ClientFile:
+    """Reads the file of ``--producer.config``, perhaps with ``--repartition``."""
+    more = REPARTITIONING_KEYS if repartitions else {}
+    reader = _ClientFileReader(file, "producer", {**OLDER_PRODUCER_KEYS, **more})
     reader.read()
     if not reader.properties.get("bootstrap.servers", "").strip():
         reader.miss("bootstrap.servers", "name brokers of the target cluster as host:port")
@@ -213,9 +215,11 @@ class _ClientFileReader:
                 self.properties[row.today] = written
                 if key in self._file.lines:
                     self._lines[row.today] = self._file.lines[key]
-        elif row.is_refused and value not in row.harmless:
+        elif {value, value.lower()} & row.harmless:
+            return
+        elif row.is_refused:
             self._refuse(key, value, row.reason)
-        elif value not in row.harmless:
+        else:
             self._warn(key, f"= {shown(key, value)} has no effect: {row.reason}")
 
     def _take(self, key: str, value: str) -> None:

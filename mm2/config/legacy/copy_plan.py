@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -96,7 +97,7 @@ def read_copy_plan(words: Sequence[str]) -> CopyPlan:
     files = []
     for path, read in (
         (arguments.consumer, read_consumer_file),
-        (arguments.producer, read_producer_file),
+        (arguments.producer, partial(read_producer_file, repartitions=arguments.repartitions)),
     ):
         if not path:  # which is told already
             files.append(ClientFile(properties={}))

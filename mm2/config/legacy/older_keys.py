@@ -61,6 +61,14 @@ _IDEMPOTENT: Final = (
     "the producer is idempotent, which keeps the order with five requests under way"
 )
 _BLOCKS: Final = "a full buffer always blocks, so that nothing is dropped"
+_INTERCEPTED: Final = (
+    "no class of Java's can be loaded, so that records would be copied unchanged: remove the key,"
+    " or write a message handler"
+)
+_REPORTED: Final = "no class of Java's can be loaded; --metrics.listener shows metrics"
+_REPORTER: Final = "org.apache.kafka.common.metrics.JmxReporter"
+_KEEP: Final = "records keep their partition, or go where keys lead with --repartition"
+_BY_KEYS: Final = "org.apache.kafka.clients.producer.internals.DefaultPartitioner"
 _NAMES: Final = "broker names are resolved whenever a connection is made"
 _ASSIGNORS: Final = {
     "org.apache.kafka.clients.consumer.RangeAssignor": "range",
@@ -116,6 +124,8 @@ OLDER_CONSUMER_KEYS: Final[Mapping[str, OlderKey]] = {
     "mirror.topics.blacklist": _refused("write the topics as --blacklist on the command line"),
     "key.deserializer": _dropped("records are copied as bytes", f"{_BYTES}Deserializer"),
     "value.deserializer": _dropped("records are copied as bytes", f"{_BYTES}Deserializer"),
+    "interceptor.classes": _refused(_INTERCEPTED, ""),
+    "metric.reporters": _dropped(_REPORTED, "", _REPORTER),
     "client.dns.lookup": _dropped(_NAMES),
     "allow.auto.create.topics": _dropped("no topic is created on the source"),
     "check.crcs": _dropped("checksums are computed anew"),
@@ -139,8 +149,11 @@ OLDER_PRODUCER_KEYS: Final[Mapping[str, OlderKey]] = {
     "value.serializer": _dropped("records are copied as bytes", f"{_BYTES}Serializer"),
     "partitioner.class": _refused(
         "write a message handler that sets the partition, or --repartition",
-        "kafka.producer.DefaultPartitioner",
+        *("", "kafka.producer.DefaultPartitioner"),
     ),
+    "partitioner.ignore.keys": _dropped(_KEEP, "false"),
+    "partitioner.adaptive.partitioning.enable": _dropped(_KEEP),
+    "partitioner.availability.timeout.ms": _dropped(_KEEP, "0"),
     "compression.codec": _renamed(
         "compression.type", {"0": "none", "1": "gzip", "2": "snappy", "3": "lz4"}
     ),
@@ -166,8 +179,21 @@ OLDER_PRODUCER_KEYS: Final[Mapping[str, OlderKey]] = {
     "transactional.id": _refused(
         "copies are made at least once, outside of transactions; MirrorMaker 2 copies exactly once"
     ),
+    "interceptor.classes": _refused(_INTERCEPTED, ""),
+    "metric.reporters": _dropped(_REPORTED, "", _REPORTER),
     "client.dns.lookup": _dropped(_NAMES),
 }
+
+REPARTITIONING_KEYS: Final[Mapping[str, OlderKey]] = {
+    "partitioner.class": _refused(
+        "write a message handler that sets the partition, in place of --repartition",
+        *("", "kafka.producer.DefaultPartitioner", _BY_KEYS),
+    ),
+    "partitioner.ignore.keys": _refused(
+        "with --repartition keys lead to partitions: leave one of them out", "false"
+    ),
+}
+"""Keys of the producer that mean something else with ``--repartition``."""
 
 _RESET: Final = {"smallest": "earliest", "largest": "latest"}
 

@@ -113,3 +113,10 @@ def test_all_mistakes_of_both_files_are_told_in_the_order_of_their_lines(refused
 
 def test_the_broker_decides_about_sessions_of_the_newer_protocol(refused: Refused) -> None:
     assert refused(consumer="group.protocol=Consumer\nsession.timeout.ms=400000") == []
+
+
+def test_a_partitioner_that_ignores_keys_does_not_go_with_repartition(refused: Refused) -> None:
+    text = "partitioner.ignore.keys=true"
+    assert refused(producer=text) == []
+    (line,) = refused("--repartition", producer=text)
+    assert line.startswith("producer: line 2: partitioner.ignore.keys=true: with --repartition")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -108,6 +109,43 @@ def test_settings_that_could_lose_records_have_no_effect_and_warn(line: str) -> 
     found = producer(f"bootstrap.servers=a:1\n{line}")
     assert any("has no effect" in warning for warning in found.warnings)
     assert not found.mistakes
+
+
+_JAVAS_PARTITIONER = "org.apache.kafka.clients.producer.internals.DefaultPartitioner"
+
+
+@pytest.mark.parametrize("read", [consumer, producer])
+def test_classes_of_javas_that_see_records_are_refused_and_others_warn(
+    read: Callable[[str], ClientFile],
+) -> None:
+    common = "bootstrap.servers=a:1\n"
+    (refused,) = read(f"{common}interceptor.classes=com.example.Marks").mistakes
+    assert "or write a message handler" in str(refused)
+    (warning,) = read(f"{common}metric.reporters=com.example.Graphs").warnings
+    assert "has no effect: no class of Java's can be loaded" in warning
+    reporter = "org.apache.kafka.common.metrics.JmxReporter"
+    found = read(f"{common}interceptor.classes=\nmetric.reporters={reporter}")
+    assert (found.warnings, found.mistakes) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("line", "kept", "moved"),
+    [
+        ("partitioner.ignore.keys=true", "has no effect", "leave one of them out"),
+        ("partitioner.ignore.keys=False", "", ""),
+        ("partitioner.availability.timeout.ms=9", "has no effect", "has no effect"),
+        ("partitioner.adaptive.partitioning.enable=true", "has no effect", "has no effect"),
+        (f"partitioner.class={_JAVAS_PARTITIONER}", "or --repartition", ""),
+        ("partitioner.class=com.example.Own", "or --repartition", "in place of --repartition"),
+        ("partitioner.class=", "", ""),
+    ],
+)
+def test_partitioners_are_obeyed_or_refused_or_warn(line: str, kept: str, moved: str) -> None:
+    file = parse_text(f"bootstrap.servers=a:1\n{line}")
+    for repartitions, expected in ((False, kept), (True, moved)):
+        found = read_producer_file(file, repartitions=repartitions)
+        told = [*found.warnings, *map(str, found.mistakes)]
+        assert [expected in each for each in told] == ([True] if expected else [])
 
 
 def test_offsets_may_be_kept_in_zookeeper_or_in_both() -> None:
