@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from mm2.cli.options import CHECK_FAILED, FORMAT, end
-from mm2.cli.rows import Row, Value, rendered
+from mm2.cli.rows import Row, Value, streamed
 from mm2.client.formatters import FORMATTERS, Formatter, formatter_for
 from mm2.core.display_text import printable
 from mm2.core.model import TopicName
@@ -76,6 +76,9 @@ def dump_log(
     where the folder has the name of such a topic, as brokers name it. Files of several kinds are
     not decoded.
 
+    The formats json and tsv are printed batch by batch. A table and yaml wait for the end, with all
+    of it in memory.
+
     Exit status: 0 done, 1 a checksum is wrong, a batch is incomplete, a batch or a record cannot be
     read, or an index is wrong, 2 wrong usage.
     """
@@ -85,17 +88,13 @@ def dump_log(
     if offsets_decoder and kind is not None:
         raise click.UsageError("--offsets-decoder and --kind exclude each other.")
     reading = _reading(files, kind, deep=deep_iteration, offsets=offsets_decoder)
-    rows: list[Row] = []
+    segments = [each for each in files if each.suffix == _LOG]
     problems: list[str] = []
-    for file in files:
-        if file.suffix == _INDEX:
-            problems += _of_index(file)
-        else:
-            found, wrong = _of_segment(file, reading)
-            rows += found
-            problems += wrong
-    if rows or any(each.suffix == _LOG for each in files):
-        click.echo(rendered(reading.columns, rows, format_))
+    if segments:
+        pieces = (rows for file in segments for rows in _of_segment(file, reading, problems))
+        for text in streamed(reading.columns, pieces, format_):
+            click.echo(text)
+    problems += [each for file in files if file.suffix == _INDEX for each in _of_index(file)]
     if problems:
         end(CHECK_FAILED, *problems)
 
@@ -139,32 +138,42 @@ def _partition_of(file: Path) -> tuple[str, int]:
     return ("", 0) if found is None else (found[1], int(found[2]))
 
 
-def _of_segment(file: Path, reading: _Reading) -> tuple[list[Row], list[str]]:
-    from mm2.kafka.logs.segment_file import (  # noqa: PLC0415 - takes a while
-        read_batches,
-        read_records,
-        rest_behind,
-    )
+def _of_segment(file: Path, reading: _Reading, problems: list[str]) -> Iterator[Sequence[Row]]:
+    """The rows of each batch; what is wrong with it is added to the problems."""
+    from mm2.kafka.logs.segment_file import read_batches, rest_behind  # noqa: PLC0415 - takes long
 
     data = _content(file)
-    batches = list(read_batches(data))
-    problems = [f"{file}: {_wrong(each)}" for each in batches if not each.is_valid]
-    if rest := rest_behind(data, batches[-1] if batches else None):
-        problems.append(f"{file}: {rest} bytes at the end are no whole batch")
-    if not reading.is_deep:
-        return [asdict(each) for each in batches], problems
-    rows: list[Row] = []
-    for batch in batches:
-        records = read_records(data, batch)
-        if records is None:
+    last: SegmentBatch | None = None
+    unreadable = 0
+    for batch in read_batches(data):
+        if not batch.is_valid:
+            problems.append(f"{file}: {_wrong(batch)}")
+        last = batch
+        rows = _of_records(file, data, batch, reading) if reading.is_deep else [asdict(batch)]
+        if rows is None:
             problems.append(f"{file}: the batch at offset {batch.base_offset} cannot be read")
-        elif reading.formatter is not None and not batch.is_control:
-            rows += [_decoded(reading.formatter, file, each) for each in records]
-        elif not (reading.decodes and batch.is_control):
-            rows += [_record(each, decode=reading.offsets) for each in records]
-    if unreadable := sum(row.get(_ERROR) is not None for row in rows):
+        else:
+            unreadable += sum(row.get(_ERROR) is not None for row in rows)
+            yield rows
+    if rest := rest_behind(data, last):
+        problems.append(f"{file}: {rest} bytes at the end are no whole batch")
+    if unreadable:
         problems.append(f"{file}: {unreadable} records cannot be read")
-    return rows, problems
+
+
+def _of_records(
+    file: Path, data: memoryview, batch: SegmentBatch, reading: _Reading
+) -> Sequence[Row] | None:
+    from mm2.kafka.logs.segment_file import read_records  # noqa: PLC0415 - see above
+
+    records = read_records(data, batch)
+    if records is None:
+        return None
+    if reading.formatter is not None and not batch.is_control:
+        return [_decoded(reading.formatter, file, each) for each in records]
+    if reading.decodes and batch.is_control:
+        return []
+    return [_record(each, decode=reading.offsets) for each in records]
 
 
 def _decoded(formatter: Formatter, file: Path, record: SegmentRecord) -> Row:

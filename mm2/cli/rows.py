@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from mm2.core.amounts import bytes_text
@@ -45,6 +45,36 @@ def rendered(
         written = [[_text(row[column]) for column in columns] for row in rows]
         return "\n".join("\t".join(line) for line in [list(columns), *written])
     return _table(columns, rows, with_bars=with_bars)
+
+
+def streamed(
+    columns: Sequence[str], pieces: Iterable[Sequence[Row]], format_: str
+) -> Iterator[str]:
+    """
+    What ``rendered`` makes of all rows, as texts that stand below each other.
+
+    Each is yielded when its rows are there, and no rows are kept, but for a table.
+    """
+    if format_ == "json":
+        yield from _json_list(row for rows in pieces for row in rows)
+    elif format_ == "tsv":
+        yield "\t".join(columns)
+        texts = (rendered(columns, rows, format_) for rows in pieces if rows)
+        yield from (text.partition("\n")[2] for text in texts)
+    else:
+        yield rendered(columns, [row for rows in pieces for row in rows], format_)
+
+
+def _json_list(rows: Iterable[Row]) -> Iterator[str]:
+    before: Row | None = None
+    for row in rows:
+        yield "[" if before is None else f"{_json_item(before)},"
+        before = row
+    yield from ["[]"] if before is None else [_json_item(before), "]"]
+
+
+def _json_item(row: Row) -> str:
+    return json.dumps([dict(row)], indent=2)[len("[\n") : -len("\n]")]
 
 
 def _table(columns: Sequence[str], rows: Sequence[Row], *, with_bars: bool) -> str:

@@ -15,6 +15,7 @@ from mm2.core.internal_records import Checkpoint, Heartbeat, OffsetSync
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.offset_manager.commits import StoredOffset
 from mm2.core.offset_manager.committed_offset_records import OffsetKey, encode_key, encode_value
+from mm2.kafka.logs import segment_file
 from tests.support.batches import CODECS, Plain, write_batch, write_legacy
 
 NAME = "00000000000000000010"
@@ -237,6 +238,26 @@ def test_what_a_terminal_would_obey_is_escaped(tmp_path: Path) -> None:
     batch = write_batch([Plain(offset=10, key=b"\x1b[2J\n", value=b"\xff")])
     (row,) = rows(dumped(segment(tmp_path, batch), "--deep-iteration"))
     assert (row["key"], row["value"]) == (r"\x1b[2J\n", r"\xff")
+
+
+def test_a_batch_is_printed_before_the_one_behind_the_next_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+
+    def read(data: memoryview, batch: segment_file.SegmentBatch) -> Any:
+        steps.append(f"reads {batch.base_offset}")
+        return read_records(data, batch)
+
+    read_records = segment_file.read_records
+    monkeypatch.setattr(segment_file, "read_records", read)
+    monkeypatch.setattr("click.echo", lambda text: steps.append(f"prints {text[:2]}"))
+    batches = [write_batch([Plain(offset=n, value=b"v")]) for n in (10, 11, 12)]
+    dumped(segment(tmp_path, *batches), "--deep-iteration", "--format", "tsv")
+    assert steps == [
+        "prints of",
+        *(f"{does} {offset}" for offset in (10, 11, 12) for does in ("reads", "prints")),
+    ]
 
 
 def test_files_of_another_kind_are_refused(tmp_path: Path) -> None:

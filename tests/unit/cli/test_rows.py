@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
 
 import pytest
 
-from mm2.cli.rows import Row, rendered
+from mm2.cli.rows import FORMATS, Row, rendered, streamed
 
 _COLUMNS = ["topic", "position"]
 _ROWS: list[Row] = [{"topic": "orders", "position": 7}, {"topic": "a: b", "position": None}]
@@ -63,3 +64,28 @@ def test_people_read_sizes_and_short_names_of_nodes() -> None:
     table = "LEADER           BYTES_LEFT  BYTES_PER_S\nhost/71137280/B  61 MB       504 kB/s"
     assert rendered(columns, [row], "table") == table
     assert rendered(columns, [row], "tsv").splitlines()[1] == f"{node}\t60597054\t503591"
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+@pytest.mark.parametrize("pieces", [[], [[]], [_ROWS], [_ROWS[:1], [], _ROWS[1:], _ROWS]])
+def test_rows_that_come_in_pieces_are_shown_as_all_at_once(
+    format_: str, pieces: list[list[Row]]
+) -> None:
+    rows = [row for each in pieces for row in each]
+    shown = "\n".join(streamed(_COLUMNS, pieces, format_))
+    assert shown == rendered(_COLUMNS, rows, format_)
+
+
+@pytest.mark.parametrize("format_", ["json", "tsv"])
+def test_no_more_than_two_pieces_are_kept(format_: str) -> None:
+    taken = 0
+
+    def pieces() -> Iterator[Sequence[Row]]:
+        nonlocal taken
+        for taken in range(1, 4):
+            yield [{"topic": f"t{taken}", "position": taken}]
+
+    for text in streamed(_COLUMNS, pieces(), format_):
+        if "t1" in text:
+            break
+    assert taken <= 2
