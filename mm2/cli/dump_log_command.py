@@ -36,6 +36,8 @@ _FOLDER: Final = re.compile(r"(.+)-([0-9]+)(?:\.[0-9a-f]+-(?:delete|future|stray
 
 _LOG: Final = ".log"
 _INDEX: Final = ".index"
+_TIME_INDEX: Final = ".timeindex"
+_INDEXES: Final = (_INDEX, _TIME_INDEX)
 
 
 @click.command("dump-log")
@@ -69,8 +71,10 @@ def dump_log(
     """
     Prints the batches of segments (.log), or their records, and checks them.
 
-    Each batch's checksum is computed. Of an index (.index), each entry is looked up in the segment
-    beside it. Run it on a stopped broker's files, or on copies: a running one appends.
+    Each batch's checksum is computed, and its offsets must follow those before it. Compaction
+    leaves gaps. Each entry of an index (.index) is looked up in the segment beside it. In a time
+    index (.timeindex) times must grow, and the segment must have the offsets. Run it on a stopped
+    broker's files, or on copies: a running one appends.
 
     Records of internal topics are decoded as by mm2 dump, with --kind, or with --deep-iteration
     where the folder has the name of such a topic, as brokers name it. Files of several kinds are
@@ -79,12 +83,12 @@ def dump_log(
     The formats json and tsv are printed batch by batch. A table and yaml wait for the end, with all
     of it in memory.
 
-    Exit status: 0 done, 1 a checksum is wrong, a batch is incomplete, a batch or a record cannot be
-    read, or an index is wrong, 2 wrong usage.
+    Exit status: 0 done, 1 a checksum or the order of offsets is wrong, a batch is incomplete, a
+    batch or a record cannot be read, or an index is wrong, 2 wrong usage.
     """
-    strange = [each for each in files if each.suffix not in {_LOG, _INDEX}]
+    strange = [each for each in files if each.suffix not in {_LOG, *_INDEXES}]
     if strange:
-        raise click.UsageError(f"{strange[0]} is neither a {_LOG} nor an {_INDEX} file.")
+        raise click.UsageError(f"{strange[0]} is no {_LOG}, {_INDEX} or {_TIME_INDEX} file.")
     if offsets_decoder and kind is not None:
         raise click.UsageError("--offsets-decoder and --kind exclude each other.")
     reading = _reading(files, kind, deep=deep_iteration, offsets=offsets_decoder)
@@ -94,7 +98,7 @@ def dump_log(
         pieces = (rows for file in segments for rows in _of_segment(file, reading, problems))
         for text in streamed(reading.columns, pieces, format_):
             click.echo(text)
-    problems += [each for file in files if file.suffix == _INDEX for each in _of_index(file)]
+    problems += [each for file in files if file.suffix in _INDEXES for each in _of_index(file)]
     if problems:
         end(CHECK_FAILED, *problems)
 
@@ -140,7 +144,11 @@ def _partition_of(file: Path) -> tuple[str, int]:
 
 def _of_segment(file: Path, reading: _Reading, problems: list[str]) -> Iterator[Sequence[Row]]:
     """The rows of each batch; what is wrong with it is added to the problems."""
-    from mm2.kafka.logs.segment_file import read_batches, rest_behind  # noqa: PLC0415 - takes long
+    from mm2.kafka.logs.segment_file import (  # noqa: PLC0415 - takes a while
+        order_mistake,
+        read_batches,
+        rest_behind,
+    )
 
     data = _content(file)
     last: SegmentBatch | None = None
@@ -148,6 +156,8 @@ def _of_segment(file: Path, reading: _Reading, problems: list[str]) -> Iterator[
     for batch in read_batches(data):
         if not batch.is_valid:
             problems.append(f"{file}: {_wrong(batch)}")
+        if mistake := order_mistake(batch, last):
+            problems.append(f"{file}: {mistake}")
         last = batch
         rows = _of_records(file, data, batch, reading) if reading.is_deep else [asdict(batch)]
         if rows is None:
@@ -200,12 +210,6 @@ def _printable(value: Value) -> Value:
 
 
 def _of_index(file: Path) -> Iterator[str]:
-    from mm2.kafka.logs.segment_file import (  # noqa: PLC0415 - see above
-        index_mistakes,
-        read_batches,
-        read_index,
-    )
-
     segment = file.with_suffix(_LOG)
     if not segment.exists():
         yield f"{file}: there is no {segment.name} beside it"
@@ -213,9 +217,23 @@ def _of_index(file: Path) -> Iterator[str]:
     if not file.stem.isdecimal():
         yield f"{file}: the name is not the first offset of a segment"
         return
-    entries = read_index(file.read_bytes(), int(file.stem))
-    batches = list(read_batches(_content(segment)))
-    yield from (f"{file}: {each}" for each in index_mistakes(entries, batches))
+    mistakes = _mistakes(file.suffix, file.read_bytes(), int(file.stem), _content(segment))
+    yield from (f"{file}: {each}" for each in mistakes)
+
+
+def _mistakes(suffix: str, index: bytes, base_offset: int, segment: memoryview) -> Iterator[str]:
+    from mm2.kafka.logs.segment_file import (  # noqa: PLC0415 - see above
+        index_mistakes,
+        read_batches,
+        read_index,
+        read_time_index,
+        time_index_mistakes,
+    )
+
+    if suffix == _INDEX:
+        return index_mistakes(read_index(index, base_offset), list(read_batches(segment)))
+    entries = read_time_index(index, base_offset)
+    return time_index_mistakes(entries, base_offset, read_batches(segment))
 
 
 def _content(file: Path) -> memoryview:

@@ -146,7 +146,9 @@ def test_following_goes_on_with_new_records_until_interrupted(
             process.kill()
 
 
-def test_what_a_broker_has_on_disk_is_decoded_by_the_name_of_its_folder(unique: str) -> None:
+def test_what_a_broker_has_on_disk_is_right_and_decoded_by_the_name_of_its_folder(
+    unique: str,
+) -> None:
     topic = f"{unique[-8:]}.checkpoints.internal"
     with KafkaCluster("dumped") as cluster:
         create_topic(cluster.bootstrap, topic, 2)
@@ -156,7 +158,10 @@ def test_what_a_broker_has_on_disk_is_decoded_by_the_name_of_its_folder(unique: 
         shown = []
         for partition in range(2):
             (segment,) = cluster.log_folder(topic, partition).glob("*.log")
-            words = ["dump-log", str(segment), "--deep-iteration", "--format", "json"]
+            indexes = [segment.with_suffix(each) for each in (".index", ".timeindex")]
+            assert indexes[1].stat().st_size
+            files = map(str, (segment, *indexes))
+            words = ["dump-log", *files, "--deep-iteration", "--format", "json"]
             result = CliRunner().invoke(main, words)
             assert result.exit_code == 0, result.stderr
             rows = json.loads(result.stdout)

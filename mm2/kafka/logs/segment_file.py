@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from struct import Struct
 from typing import Final
@@ -27,6 +27,7 @@ _CURRENT: Final = 2
 _TRANSACTIONAL: Final = 1 << 4
 _CONTROL: Final = 1 << 5
 _INDEX_ENTRY: Final = Struct(">ii")
+_TIME_ENTRY: Final = Struct(">qi")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,17 +101,39 @@ def read_records(data: memoryview, batch: SegmentBatch) -> list[SegmentRecord] |
         return None
 
 
+def order_mistake(batch: SegmentBatch, before: SegmentBatch | None) -> str | None:
+    """What is wrong with where a batch begins; no checksum has that."""
+    if before is None:
+        return None
+    last = _last(before, before.base_offset)
+    if batch.base_offset > last:
+        return None
+    return f"the batch at offset {batch.base_offset} stands behind offset {last}"
+
+
 def read_index(data: bytes, base_offset: int) -> list[tuple[int, int]]:
     """
     Offsets with the positions in the segment of the batches that have them.
 
     A broker makes the file larger than it has to be: what follows the last entry has zeros.
     """
-    whole = data[: len(data) - len(data) % _INDEX_ENTRY.size]
-    entries = [(base_offset + relative, at) for relative, at in _INDEX_ENTRY.iter_unpack(whole)]
+    entries = [(base_offset + relative, at) for relative, at in _entries(_INDEX_ENTRY, data)]
     while entries and entries[-1] == (base_offset, 0):
         entries.pop()
     return entries
+
+
+def read_time_index(data: bytes, base_offset: int) -> list[tuple[int, int]]:
+    """Timestamps with the offset up to which the segment has none that is later."""
+    entries = [(stamp, base_offset + relative) for stamp, relative in _entries(_TIME_ENTRY, data)]
+    while entries and entries[-1] == (0, base_offset):
+        entries.pop()
+    return entries
+
+
+def _entries(entry: Struct, data: bytes) -> Iterator[tuple[int, int]]:
+    whole = data[: len(data) - len(data) % entry.size]
+    yield from entry.iter_unpack(whole)
 
 
 def index_mistakes(
@@ -128,6 +151,22 @@ def index_mistakes(
         elif not batch.base_offset <= offset <= _last(batch, offset):
             yield f"offset {offset}: the batch at position {position} does not have it"
         before = offset
+
+
+def time_index_mistakes(
+    entries: Sequence[tuple[int, int]], base_offset: int, batches: Iterable[SegmentBatch]
+) -> Iterator[str]:
+    """What a time index says that is not so: times grow, and offsets are the segment's."""
+    end = max((_last(each, each.base_offset) for each in batches), default=-1)
+    latest, before = -1, base_offset
+    for stamp, offset in entries:
+        if stamp <= latest:
+            yield f"timestamp {stamp} stands behind {latest}"
+        elif not base_offset <= offset <= end:
+            yield f"timestamp {stamp}: the segment has no offset {offset}"
+        elif offset < before:
+            yield f"timestamp {stamp}: offset {offset} stands behind {before}"
+        latest, before = stamp, offset
 
 
 def _last(batch: SegmentBatch, unknown: int) -> int:

@@ -34,6 +34,12 @@ def index(folder: Path, *entries: tuple[int, int], padding: int = 0) -> Path:
     return file
 
 
+def time_index(folder: Path, *entries: tuple[int, int], padding: int = 0) -> Path:
+    file = folder / f"{NAME}.timeindex"
+    file.write_bytes(b"".join(struct.pack(">qi", *each) for each in entries) + bytes(12 * padding))
+    return file
+
+
 def dumped(*words: object) -> Result:
     return CliRunner().invoke(main, ["dump-log", "--format", "json", *map(str, words)])
 
@@ -104,6 +110,60 @@ def test_what_is_wrong_with_an_index_is_named(
     done = dumped(index(tmp_path, *entries))
     assert done.exit_code == 1
     assert mistake in done.stderr
+
+
+def test_a_time_index_that_fits_its_segment_is_right(tmp_path: Path) -> None:
+    segment(tmp_path, write_batch(RECORDS), write_batch([Plain(offset=13, timestamp=9)]))
+    done = dumped(time_index(tmp_path, (5, 0), (6, 2), (9, 3), padding=4))
+    assert (done.exit_code, done.output) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("entries", "mistake"),
+    [
+        ([(5, 2), (5, 2)], "timestamp 5 stands behind 5"),
+        ([(5, 3)], "timestamp 5: the segment has no offset 13"),
+        ([(5, -1)], "timestamp 5: the segment has no offset 9"),
+        ([(5, 2), (6, 1)], "timestamp 6: offset 11 stands behind 12"),
+    ],
+)
+def test_what_is_wrong_with_a_time_index_is_named(
+    tmp_path: Path, entries: list[tuple[int, int]], mistake: str
+) -> None:
+    segment(tmp_path, write_batch(RECORDS))
+    file = time_index(tmp_path, *entries)
+    done = dumped(file)
+    assert done.exit_code == 1
+    assert done.stderr.splitlines() == [f"{file}: {mistake}"]
+
+
+def _at(*offsets: int) -> bytes:
+    return write_batch([Plain(offset=each, value=b"v") for each in offsets])
+
+
+@pytest.mark.parametrize(
+    ("batches", "mistakes"),
+    [
+        ([(10, 11), (20, 25), (26,)], []),
+        ([(10, 11), (11, 12)], ["the batch at offset 11 stands behind offset 11"]),
+        ([(10, 15), (12, 13)], ["the batch at offset 12 stands behind offset 15"]),
+        ([(20,), (10,), (11,)], ["the batch at offset 10 stands behind offset 20"]),
+    ],
+)
+def test_offsets_that_go_back_or_overlap_are_told_and_gaps_are_not(
+    tmp_path: Path, batches: list[tuple[int, ...]], mistakes: list[str]
+) -> None:
+    file = segment(tmp_path, *(_at(*each) for each in batches))
+    for words in ([], ["--deep-iteration"]):
+        done = dumped(file, *words)
+        assert done.exit_code == bool(mistakes)
+        assert done.stderr.splitlines() == [f"{file}: {each}" for each in mistakes]
+
+
+def test_messages_of_older_formats_have_an_order_too(tmp_path: Path) -> None:
+    messages = [(10, 5, b"k", b"v"), (10, 5, b"k", b"v")]
+    done = dumped(segment(tmp_path, *(write_legacy([each], magic=1) for each in messages)))
+    assert "the batch at offset 10 stands behind offset 10" in done.stderr
 
 
 def test_what_groups_have_committed_is_decoded(tmp_path: Path) -> None:
