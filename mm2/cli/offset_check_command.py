@@ -61,7 +61,7 @@ def check(  # noqa: PLR0917 - options
     Columns are those of Kafka's ConsumerOffsetChecker. kept_in says who has the offset: kafka,
     manager or zookeeper. The owner is the member of Kafka's group that has the partition, and its
     host, or the owner in ZooKeeper. Consumers of the manager use assign(), and own nothing. A
-    partition that is not there any more has no logsize.
+    partition that is not there any more has no logsize, and one with an owner alone no offset.
 
     Exit status: 0 done, 1 the properties cannot be used, 2 wrong usage, 3 the cluster, the
     instances or ZooKeeper cannot be reached, or refuse.
@@ -107,7 +107,7 @@ async def _rows_of(
 ) -> list[Row]:
     from mm2.kafka.groups.offset_calls import OffsetAt  # noqa: PLC0415 - see above
 
-    offsets: dict[str, dict[TopicPartition, int]] = {}
+    offsets: dict[str, dict[TopicPartition, int | None]] = {}
     for name, store in stores.items():
         committed = await store.list_group_offsets(group)
         offsets[name] = {where: each.offset for where, each in committed.items()}
@@ -126,12 +126,16 @@ async def _rows_of(
             "pid": where.partition,
             "offset": offset,
             "logsize": ends.get(where),
-            "lag": None if where not in ends else max(ends[where] - offset, 0),
+            "lag": _lag(offset, ends.get(where)),
             "owner": owners.get(name, {}).get(where, _NOBODY),
         }
         for name, found in offsets.items()
         for where, offset in sorted(found.items())
     ]
+
+
+def _lag(offset: int | None, end: int | None) -> int | None:
+    return None if offset is None or end is None else max(end - offset, 0)
 
 
 async def _owners(group: str, admin: Admin) -> dict[TopicPartition, str]:

@@ -30,11 +30,11 @@ class OwnedOffset:
     What ZooKeeper has of a partition of a group.
 
     Attributes:
-        offset: the next one to read.
+        offset: the next one to read; None if nothing was committed.
         owner: the consumer's thread that has the partition; None if nobody has.
     """
 
-    offset: int
+    offset: int | None
     owner: str | None
 
 
@@ -42,7 +42,7 @@ def zookeeper_groups(
     connect: str, groups: Iterable[str]
 ) -> dict[str, dict[TopicPartition, OwnedOffset]]:
     """
-    The offsets of groups, with their owners; what is no offset is left out. Blocks.
+    The partitions of groups that have an offset, an owner, or both. Blocks.
 
     Args:
         connect: host:port,... and perhaps a path below which all of it lies.
@@ -51,12 +51,18 @@ def zookeeper_groups(
     Raises:
         Unavailable: ZooKeeper does not answer.
     """
-    with _client(connect) as client:
+    with zookeeper_client(connect) as client:
         return {group: dict(_of_group(client, f"/consumers/{group}")) for group in groups}
 
 
 @contextmanager
-def _client(connect: str) -> Iterator[KazooClient]:
+def zookeeper_client(connect: str) -> Iterator[KazooClient]:
+    """
+    A client that is connected meanwhile.
+
+    Raises:
+        Unavailable: ZooKeeper does not answer, now or later.
+    """
     client = KazooClient(hosts=connect)
     try:
         client.start(timeout=_WITHIN_S)
@@ -69,16 +75,20 @@ def _client(connect: str) -> Iterator[KazooClient]:
 
 
 def _of_group(client: KazooClient, home: str) -> Iterator[tuple[TopicPartition, OwnedOffset]]:
-    for topic in _children(client, f"{home}/offsets"):
-        for partition in _children(client, f"{home}/offsets/{topic}"):
-            offset = _text(client, f"{home}/offsets/{topic}/{partition}")
-            owner = _text(client, f"{home}/owners/{topic}/{partition}")
-            if _is_number(partition) and offset is not None and _is_number(offset):
-                where = TopicPartition(TopicName(topic), int(partition))
-                yield where, OwnedOffset(int(offset), owner)
+    offsets, owners = f"{home}/offsets", f"{home}/owners"
+    for topic in sorted({*children(client, offsets), *children(client, owners)}):
+        kept, owned = f"{offsets}/{topic}", f"{owners}/{topic}"
+        for partition in {*children(client, kept), *children(client, owned)}:
+            offset = text(client, f"{kept}/{partition}") or ""
+            found = OwnedOffset(
+                int(offset) if is_number(offset) else None, text(client, f"{owned}/{partition}")
+            )
+            if is_number(partition) and found != OwnedOffset(None, None):
+                yield TopicPartition(TopicName(topic), int(partition)), found
 
 
-def _children(client: KazooClient, path: str) -> list[str]:
+def children(client: KazooClient, path: str) -> list[str]:
+    """The names below a path; none if it is not there."""
     try:
         found: list[str] = client.get_children(path)
     except NoNodeError:
@@ -86,7 +96,8 @@ def _children(client: KazooClient, path: str) -> list[str]:
     return found
 
 
-def _text(client: KazooClient, path: str) -> str | None:
+def text(client: KazooClient, path: str) -> str | None:
+    """What stands at a path; None if it is not there."""
     try:
         data, _ = client.get(path)
     except NoNodeError:
@@ -94,5 +105,6 @@ def _text(client: KazooClient, path: str) -> str | None:
     return str(data or b"", "utf-8", "replace").strip()
 
 
-def _is_number(text: str) -> bool:
+def is_number(text: str) -> bool:
+    """Whether it is an offset, or the name of a partition."""
     return text.isascii() and text.isdecimal()

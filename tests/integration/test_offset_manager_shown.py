@@ -51,7 +51,7 @@ def test_groups_are_shown_wherever_their_offsets_are_kept(cluster_a: Cluster, un
 def test_groups_of_older_consumers_are_shown_with_their_owners(
     cluster_a: Cluster, unique: str, tmp_path: Path
 ) -> None:
-    create_topic(cluster_a.bootstrap, unique, 2)
+    create_topic(cluster_a.bootstrap, unique, 3)
     produce(cluster_a.bootstrap, unique, numbered(0, 10, 2))
     home = f"/consumers/{unique}"
     with zookeeper(tmp_path) as address, client_of(address) as client:
@@ -60,6 +60,7 @@ def test_groups_of_older_consumers_are_shown_with_their_owners(
         client.create(f"{home}/offsets/gone/0", b"7", makepath=True)
         client.create(f"{home}/offsets/{unique}/2", b"nothing")
         client.create(f"{home}/owners/{unique}/1", b"consumer-1-0", makepath=True)
+        client.create(f"{home}/owners/{unique}/2", b"consumer-2-0")
         asked = ["--bootstrap-server", cluster_a.bootstrap, "--zookeeper", address]
         groups = ["--group", unique, "--group", f"{unique}-2"]
         words = ["offset-manager", "check", *asked, *groups, "--format", "json"]
@@ -72,6 +73,7 @@ def test_groups_of_older_consumers_are_shown_with_their_owners(
         ("zookeeper", "gone", 0, 7, None, "none"),
         ("zookeeper", unique, 0, 2, 3, "none"),
         ("zookeeper", unique, 1, 5, 0, "consumer-1-0"),
+        ("zookeeper", unique, 2, None, None, "consumer-2-0"),
     ]
     refused = CliRunner().invoke(main, ["offset-manager", "check", *asked, *groups])
     assert refused.exit_code == 3
