@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
-from mm2.cli.options import CHECK_FAILED, FORMAT, client_properties, run, tell
+from mm2.cli.options import CHECK_FAILED, FORMAT, client_properties, refuse_usage, run, tell
 from mm2.cli.rows import Row, rendered
 from mm2.core.model import TopicPartition
 from mm2.core.verification.partition_owners import Ownership, PartitionOwners, partition_owners
@@ -45,8 +46,11 @@ class _GroupOwners:
 
 
 @click.command("rebalance")
+@click.option("--bootstrap-server", metavar="HOST:PORT,...", help="The cluster's brokers.")
 @click.option(
-    "--bootstrap-server", metavar="HOST:PORT,...", required=True, help="The cluster's brokers."
+    "--zookeeper",
+    metavar="HOST:PORT,...[/PATH]",
+    help="In their place: where consumers before Kafka 0.9 have their groups.",
 )
 @click.option(
     "--command-config",
@@ -57,7 +61,11 @@ class _GroupOwners:
 @click.option("--group", "groups", multiple=True, required=True, help="May be repeated.")
 @FORMAT
 def rebalance(
-    bootstrap_server: str, file: Path | None, groups: tuple[str, ...], format_: str
+    bootstrap_server: str | None,
+    zookeeper: str | None,
+    file: Path | None,
+    groups: tuple[str, ...],
+    format_: str,
 ) -> None:
     """
     Shows whether each partition of a group's topics has exactly one owner.
@@ -66,17 +74,41 @@ def rebalance(
     they have partitions. Groups of the classic and of the new protocol (KIP-848) are known. A group
     without members or partitions, or that is rebalancing, does not pass.
 
-    Exit status: 0 all partitions have one owner, 1 some have not, 2 wrong usage, 3 the cluster
-    cannot be reached, or refuses.
+    With --zookeeper it looks at consumers, owners and topics there, as Kafka's
+    VerifyConsumerRebalance did. An owner that is no member any more does not pass.
+
+    Exit status: 0 all partitions have one owner, 1 some have not, 2 wrong usage, 3 the cluster or
+    ZooKeeper cannot be reached, or refuses.
     """
-    properties = client_properties(bootstrap_server, file)
-    found = run(lambda: _owners(properties, groups))
+    refuse_usage(_problems(bootstrap_server, zookeeper, file))
+    if zookeeper is not None:
+        found = run(lambda: _in_zookeeper(zookeeper, groups))
+    else:
+        properties = client_properties(bootstrap_server or "", file)
+        found = run(lambda: _owners(properties, groups))
     rows = [_row(each.group, one) for each in found for one in each.partitions]
     click.echo(rendered(_COLUMNS, rows, format_))
     problems = [each.problem for each in found if each.problem]
     tell(problems or ["Each partition has one owner."])
     if problems:
         sys.exit(CHECK_FAILED)
+
+
+def _problems(servers: str | None, zookeeper: str | None, file: Path | None) -> Iterator[str]:
+    if (servers is None) == (zookeeper is None):
+        yield "Say where the groups are: --bootstrap-server or --zookeeper."
+    if zookeeper is not None and file is not None:
+        yield "--command-config belongs to --bootstrap-server."
+
+
+async def _in_zookeeper(connect: str, groups: Sequence[str]) -> list[_GroupOwners]:
+    from mm2.client.zookeeper_consumers import older_groups  # noqa: PLC0415 - few use it
+
+    found = await asyncio.to_thread(older_groups, connect, groups)
+    return [
+        _GroupOwners(group, _STABLE if each.members else "ZooKeeper", each.members, each.partitions)
+        for group, each in found.items()
+    ]
 
 
 async def _owners(properties: Mapping[str, str], groups: Sequence[str]) -> list[_GroupOwners]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
@@ -23,6 +24,7 @@ from tests.support.cluster import Cluster
 from tests.support.eventually import eventually, eventually_async
 from tests.support.groups import PROTOCOLS
 from tests.support.records import create_topic
+from tests.support.zookeeper import client_of, zookeeper
 
 pytestmark = pytest.mark.broker
 
@@ -84,6 +86,35 @@ class _Careless(AbstractPartitionAssignor):  # type: ignore[misc]  # untyped
 
     @classmethod
     def on_assignment(cls, _: ConsumerProtocolMemberAssignment) -> None: ...
+
+
+def test_consumers_in_zookeeper_are_to_own_each_partition(unique: str, tmp_path: Path) -> None:
+    home = f"/consumers/{unique}"
+    topic = {"version": 1, "partitions": {"0": [1], "1": [1]}}
+    reads = {"version": 1, "subscription": {unique: 1}, "pattern": "static", "timestamp": "1"}
+    with zookeeper(tmp_path) as address, client_of(address) as client:
+        words = ["verify", "rebalance", "--zookeeper", address, "--group", unique]
+
+        def verified() -> tuple[int, list[str]]:
+            done = CliRunner().invoke(main, [*words, "--format", "json"])
+            return done.exit_code, [row["owners"] for row in json.loads(done.stdout)]
+
+        client.create(f"/brokers/topics/{unique}", json.dumps(topic).encode(), makepath=True)
+        assert verified() == (1, [])
+        with client_of(address) as consumer:
+            for name in ("one", "two"):
+                path = f"{home}/ids/{name}"
+                consumer.create(path, json.dumps(reads).encode(), ephemeral=True, makepath=True)
+            client.create(f"{home}/owners/{unique}/0", b"one-0", makepath=True)
+            assert verified() == (1, ["one", "none"])
+            client.create(f"{home}/owners/{unique}/1", b"two-0")
+            assert verified() == (0, ["one", "one"])
+            client.set(f"{home}/owners/{unique}/1", b"three-0")
+            assert verified() == (1, ["one", "no member"])
+        assert verified() == (1, [])
+    refused = CliRunner().invoke(main, words)
+    assert refused.exit_code == 3
+    assert address in refused.stderr
 
 
 async def test_partitions_with_several_owners_or_none_are_found(

@@ -18,6 +18,9 @@ class Ownership(StrEnum):
     NO_PARTITION = "no such partition"
     """Members have it, and the cluster has not."""
 
+    NO_MEMBER = "no member"
+    """Who has it is no member of the group."""
+
 
 @dataclass(frozen=True, slots=True)
 class PartitionOwners:
@@ -29,7 +32,9 @@ class PartitionOwners:
 
 
 def partition_owners(
-    partitions: Collection[TopicPartition], assigned: Mapping[str, Iterable[TopicPartition]]
+    partitions: Collection[TopicPartition],
+    assigned: Mapping[str, Iterable[TopicPartition]],
+    members: Collection[str] | None = None,
 ) -> list[PartitionOwners]:
     """
     Who owns the partitions of a group's topics, in the order of partitions.
@@ -37,21 +42,25 @@ def partition_owners(
     Args:
         partitions: that the cluster has.
         assigned: partitions of each member.
+        members: who they are, where others may have partitions.
     """
     owners: dict[TopicPartition, list[str]] = {each: [] for each in partitions}
     for member, owned in assigned.items():
         for where in owned:
             owners.setdefault(where, []).append(member)
     existing = frozenset(partitions)
+    alive = frozenset(assigned if members is None else members)
     return [
-        PartitionOwners(where, tuple(names), _ownership(len(names), exists=where in existing))
+        PartitionOwners(where, tuple(names), _ownership(names, alive, exists=where in existing))
         for where, names in sorted(owners.items())
     ]
 
 
-def _ownership(owners: int, *, exists: bool) -> Ownership:
+def _ownership(owners: Collection[str], alive: Collection[str], *, exists: bool) -> Ownership:
     if not exists:
         return Ownership.NO_PARTITION
-    if owners == 0:
+    if not owners:
         return Ownership.NONE
-    return Ownership.ONE if owners == 1 else Ownership.SEVERAL
+    if not all(each in alive for each in owners):
+        return Ownership.NO_MEMBER
+    return Ownership.ONE if len(owners) == 1 else Ownership.SEVERAL

@@ -28,6 +28,12 @@ B->A.enabled = true
         ("replicas --topics t", "Missing option '--bootstrap-server'"),
         ("replicas --bootstrap-server a:1 --topics (", "--topics ("),
         ("rebalance --bootstrap-server a:1", "Missing option '--group'"),
+        ("rebalance --group g", "--bootstrap-server or --zookeeper."),
+        ("rebalance --group g --bootstrap-server a:1 --zookeeper z:1", "or --zookeeper."),
+        (
+            "rebalance --group g --zookeeper z:1 --command-config f",
+            "--command-config belongs to --bootstrap-server.",
+        ),
     ],
 )
 def test_wrong_usage_has_status_2(tmp_path: Path, words: str, message: str) -> None:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+import json
 
+import pytest
+from click.testing import CliRunner
+
+from mm2.cli.mm2 import main
 from mm2.client import zookeeper_groups as groups
+from mm2.client.zookeeper_consumers import threads_of
 from mm2.client.zookeeper_groups import OwnedOffset
 from mm2.core.model import TopicName, TopicPartition
 from tests.support.zookeeper_tree import ZooKeeperTree
@@ -35,3 +40,74 @@ def test_a_partition_is_shown_that_has_an_offset_or_an_owner(
         },
         "h": {},
     }
+
+
+_TOPICS = ["__consumer_offsets", "orders", "orders.old", "payments"]
+
+
+@pytest.mark.parametrize(
+    ("registration", "topics"),
+    [
+        ('{"version":1,"subscription":{"orders":1,"new":2},"pattern":"static"}', "orders new new"),
+        ('{"version":1,"subscription":{"orders":1}}', "orders"),
+        ('{"subscription":{"orders.*":1},"pattern":"white_list"}', "orders orders.old"),
+        ('{"subscription":{"orders.*":2},"pattern":"black_list"}', "payments payments"),
+        ('{"subscription":{".*":1},"pattern":"white_list"}', "orders orders.old payments"),
+        ('{"subscription":{"(":1},"pattern":"white_list"}', ""),
+        ('{"subscription":{"orders":"many"}}', ""),
+        ('{"subscription":[]}', ""),
+        ("[]", ""),
+        ("2", ""),
+        ("", ""),
+    ],
+)
+def test_consumers_have_threads_for_the_topics_that_they_name(
+    registration: str, topics: str
+) -> None:
+    found = threads_of("c", registration, _TOPICS)
+    assert [topic for topic, threads in found.items() for _ in threads] == topics.split()
+    assert all(each == [f"c-{n}" for n in range(len(each))] for each in found.values())
+
+
+def _verified(monkeypatch: pytest.MonkeyPatch, nodes: dict[str, str]) -> tuple[int, list[str], str]:
+    tree = ZooKeeperTree(nodes)
+    monkeypatch.setattr(groups, "KazooClient", lambda **_: tree)
+    words = ["verify", "rebalance", "--zookeeper", "z:1", "--group", "g", "--format", "json"]
+    done = CliRunner().invoke(main, words)
+    return done.exit_code, [row["owners"] for row in json.loads(done.stdout)], done.stderr
+
+
+_GROUP = {
+    "/brokers/topics/t": '{"version":1,"partitions":{"0":[1],"1":[1],"2":[1]}}',
+    "/consumers/g/ids/c": '{"version":1,"subscription":{"t":2},"pattern":"static"}',
+    "/consumers/g/owners/t/0": "c-0",
+    "/consumers/g/owners/t/1": "c-1",
+    "/consumers/g/owners/t/2": "c-0",
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "owners", "told"),
+    [
+        ({}, ["one", "one", "one"], "Each partition has one owner."),
+        ({"owners/t/1": "d-0"}, ["one", "no member", "one"], "1 of 3 partitions are wrong"),
+        ({"owners/t/1": "c-2"}, ["one", "no member", "one"], "1 of 3 partitions are wrong"),
+        ({"owners/t/2": None}, ["one", "one", "none"], "1 of 3 partitions are wrong"),
+        (
+            {"owners/t/7": "c-0"},
+            ["one", "one", "one", "no such partition"],
+            "1 of 4 partitions are wrong",
+        ),
+        ({"ids/c": None}, [], "group g has no members (ZooKeeper)"),
+        ({"ids/c": "?"}, [], "members name no topic"),
+    ],
+)
+def test_each_partition_is_to_have_one_owner_that_lives(
+    monkeypatch: pytest.MonkeyPatch, changes: dict[str, str | None], owners: list[str], told: str
+) -> None:
+    wanted = _GROUP | {f"/consumers/g/{path}": value for path, value in changes.items()}
+    nodes = {path: value for path, value in wanted.items() if value is not None}
+    status, found, says = _verified(monkeypatch, nodes)
+    assert found == owners
+    assert told in says
+    assert status == int(bool(changes))

@@ -16,3 +16,8 @@ def test_owners_are_counted_for_each_partition() -> None:
         (2, (), "none"),
         (3, ("b",), "no such partition"),
     ]
+
+
+def test_who_has_a_partition_may_be_no_member_any_more() -> None:
+    found = partition_owners(_T[:3], {"a": [_T[0]], "b": [_T[1], _T[2]], "c": [_T[2]]}, {"a", "c"})
+    assert [each.ownership for each in found] == ["one", "no member", "no member"]
