@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import signal
+import subprocess
+import sys
 from collections.abc import Mapping
 
 import pytest
@@ -13,7 +16,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions
 
 from tests.support.cluster import Cluster
-from tests.support.eventually import eventually
+from tests.support.eventually import PATIENCE_S, eventually
+from tests.support.layout import ROOT
 from tests.support.offset_manager import (
     answered,
     commit,
@@ -198,3 +202,26 @@ def test_commits_that_are_compressed_are_read_again(
         assert instance.wait() == 0
         instance.start()
         assert committed(client, unique, 2) == [3, 5]
+
+
+def test_the_program_of_the_how_to_keeps_offsets_by_itself(cluster_a: Cluster, unique: str) -> None:
+    page = (ROOT / "docs" / "how-to" / "run-the-offset-manager.md").read_text()
+    (program,) = (
+        each
+        for each in re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+        if "OffsetManager(" in each
+    )
+    for shown, meant in (
+        ("kafka-1:9092", cluster_a.bootstrap),
+        ("app-offsets", f"{unique}-offsets"),
+        ('replication.factor": "3"', 'replication.factor": "1"'),
+    ):
+        assert shown in program
+        program = program.replace(shown, meant)
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert done.returncode == 0, done.stderr
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith("NONE {TopicPartition(topic='orders', partition=0): StoredOffset(")
+    assert "offset=42" in last
+    assert "metadata='half'" in last
