@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
-from tests.support.legacy_tool import SOON_MISSED, copies_when, legacy_tool, stream_shares
+from tests.support.legacy_tool import (
+    SOON_MISSED,
+    copies_when,
+    events_of,
+    legacy_tool,
+    stream_shares,
+)
+from tests.support.mirror import Mirror
 from tests.support.records import create_topic, numbered, produce
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
 
+INSTANCE = "group.instance.id"
+LONG_MISSED = {"session.timeout.ms": "180000"}
+"""Of a static member that has time to come back."""
+
+
+def rebalances(tool: Mirror) -> list[str]:
+    """How often a process was given partitions, and had to give some up, one by one."""
+    return [each["event"] for each in events_of(tool) if each["event"].startswith("stream.part")]
+
+
 @pytest.mark.parametrize(
     "settings",
     [
-        {
-            **SOON_MISSED,
-            "partition.assignment.strategy": "cooperative-sticky",
-            "group.instance.id": "static",
-        },
+        {"partition.assignment.strategy": "cooperative-sticky", INSTANCE: "one"},
         {"group.protocol": "consumer"},
     ],
-    ids=["cooperative", "KIP-848"],
+    ids=["cooperative and static", "KIP-848"],
 )
 def test_a_second_process_takes_its_share_and_gives_it_back(
     cluster_a: Cluster,
@@ -35,24 +49,38 @@ def test_a_second_process_takes_its_share_and_gives_it_back(
 ) -> None:
     topic, group = f"{unique}-t", f"{unique}-g"
     create_topic(cluster_a.bootstrap, topic, partitions=4)
-    produce(cluster_a.bootstrap, topic, numbered(0, 100, 4))
-    folders = [tmp_path / name for name in ("one", "two")]
-    for folder in folders:
+    wanted = 0
+
+    def copied() -> list[int]:
+        nonlocal wanted
+        produce(cluster_a.bootstrap, topic, numbered(wanted, 100, 4))
+        wanted += 100
+        return [int(copy.value or b"") for copy in copies_when(cluster_b, topic, wanted)]
+
+    def tool(name: str, **more: str) -> AbstractContextManager[Mirror]:
+        folder = tmp_path / name
         folder.mkdir()
-    of_two = (
-        {**settings, "group.instance.id": "other"} if "group.instance.id" in settings else settings
-    )
-    include = ("--include", topic, "--offset.commit.interval.ms", "500")
-    with legacy_tool(folders[0], cluster_a, cluster_b, group, *include, consumer=settings) as one:
+        include = ("--include", topic, "--offset.commit.interval.ms", "500")
+        consumer = {**SOON_MISSED, **settings, **more}
+        return legacy_tool(folder, cluster_a, cluster_b, group, *include, consumer=consumer)
+
+    is_static = INSTANCE in settings
+    other = {INSTANCE: "other"} if is_static else {}
+    with tool("one") as one:
         eventually(lambda: stream_shares(one) == {0: 4})
-        copies_when(cluster_b, topic, 100)
-        with legacy_tool(folders[1], cluster_a, cluster_b, group, *include, consumer=of_two) as two:
+        copied()
+        with tool("two", **other, **(LONG_MISSED if is_static else {})) as two:
             eventually(lambda: [stream_shares(each) for each in (one, two)] == [{0: 2}] * 2)
-            produce(cluster_a.bootstrap, topic, numbered(100, 100, 4))
-            copies_when(cluster_b, topic, 200)
+            copied()
             assert two.stop() == 0
+        if is_static:
+            before = rebalances(one)
+            with tool("again", **other) as again:
+                eventually(lambda: stream_shares(again) == {0: 2})
+                copied()
+                assert rebalances(one) == before
+                assert again.stop() == 0
         eventually(lambda: stream_shares(one) == {0: 4})
-        produce(cluster_a.bootstrap, topic, numbered(200, 100, 4))
-        copies = copies_when(cluster_b, topic, 300)
+        copies = copied()
         assert one.stop() == 0
-    assert sorted(int(copy.value or b"") for copy in copies) == list(range(300))
+    assert sorted(copies) == list(range(wanted))
