@@ -71,24 +71,28 @@ def cluster(folder: Path, authority: Certified) -> Iterator[KafkaCluster]:
 
 
 @pytest.fixture(scope="module")
-def instance(cluster: KafkaCluster, folder: Path, authority: Certified) -> Iterator[ServedInstance]:
-    settings = {
+def settings(folder: Path, authority: Certified) -> Mapping[str, str]:
+    """How instances log in at the cluster, and the certificate that they show to clients."""
+    return {
         "security.protocol": "SASL_SSL",
         "sasl.mechanism": "SCRAM-SHA-512",
         "sasl.jaas.config": f'{SCRAM} required username="manager" password="manager-secret";',
         "ssl.truststore.location": str(authority.truststore(folder / "trust.p12")),
         "ssl.truststore.password": PASSWORD,
-        "listeners.security.protocol": "SASL_SSL",
         "listeners.ssl.keystore.location": str(
             authority.issue("instance").keystore(folder / "instance.p12", authority)
         ),
         "listeners.ssl.keystore.password": PASSWORD,
         "listeners.ssl.key.password": PASSWORD,
-        "offsets.topic.name": "secured-offsets",
         "offsets.topic.num.partitions": "4",
         "offsets.topic.replication.factor": "1",
     }
-    with served(cluster.listeners("SASL_PLAINTEXT"), settings) as (instance,):
+
+
+@pytest.fixture(scope="module")
+def instance(cluster: KafkaCluster, settings: Mapping[str, str]) -> Iterator[ServedInstance]:
+    more = {"listeners.security.protocol": "SASL_SSL", "offsets.topic.name": "secured-offsets"}
+    with served(cluster.listeners("SASL_PLAINTEXT"), {**settings, **more}) as (instance,):
         yield instance
 
 
@@ -239,3 +243,37 @@ def test_who_does_not_log_in_learns_nothing(
         pytest.raises(KafkaException),
     ):
         client.list_topics(timeout=3)
+
+
+def test_who_shows_a_certificate_of_the_authority_is_let_in_and_nobody_else(
+    cluster: KafkaCluster,
+    settings: Mapping[str, str],
+    folder: Path,
+    authority: Certified,
+    unique: str,
+) -> None:
+    create_topic(cluster.bootstrap, unique, 1)
+    produce(cluster.bootstrap, unique, numbered(0, 1))
+    asks = {
+        "listeners.security.protocol": "SSL",
+        "listeners.ssl.client.auth": "required",
+        "listeners.ssl.truststore.location": settings["ssl.truststore.location"],
+        "listeners.ssl.truststore.password": PASSWORD,
+        "offsets.topic.name": f"{unique}-offsets",
+    }
+    without = {"security.protocol": "SSL", "ssl.ca.location": str(folder / "authority.pem")}
+    shows = [
+        {**without, "ssl.certificate.pem": each.certificate_pem, "ssl.key.pem": each.key_pem()}
+        for each in (authority.issue("bob"), Certified.authority("another").issue("bob"))
+    ]
+    with served(cluster.listeners("SASL_PLAINTEXT"), {**settings, **asks}) as (instance,):
+        with consumer([instance], unique, **shows[0]) as client:
+            commit(client, TopicPartition(unique, 0, 1))
+            assert committed(client, unique) == [1]
+            assert first_of(client, unique) == (b"0", 0)
+        for refused in (without, shows[1]):
+            with (
+                consumer([instance], unique, **refused) as client,
+                pytest.raises(KafkaException),
+            ):
+                client.list_topics(timeout=3)
