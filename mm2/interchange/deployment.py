@@ -11,13 +11,12 @@ from mm2 import __version__
 from mm2.config.checks.failed_flows import FlowsOfFile
 from mm2.config.flow_config import FlowConfig
 from mm2.config.mirror_maker_config import MirrorMakerConfig
-from mm2.config.rest_settings import Listener, rest_of_file
+from mm2.interchange.deployed_listeners import DeployedListeners, deployed_listeners
 from mm2.interchange.properties_text import property_line
 from mm2.interchange.secret_references import References, references
 from mm2.interchange.spark_on_kubernetes import POD_FIELDS, for_driver_in_pod, is_on_kubernetes
 from mm2.stop_deadlines import CLASSES_S, JVM_S, PROCESS_S, REST_S, herders_s
 
-_LISTENERS: Final = "listeners"
 _KUBERNETES: Final = "kubernetes"
 _CONTAINERS: Final = {"compose", _KUBERNETES}
 _MARGIN_S: Final = 10
@@ -40,7 +39,7 @@ class Deployment:
         replicas: nodes, which share the flows.
         properties: text of the configuration, without secrets.
         references: what it reads from elsewhere.
-        listener: where probes ask; None if only the machine itself can.
+        listeners: that others than the machine itself can reach.
         grace_s: seconds from SIGTERM until the process may be killed.
         memory_mb: that a node needs, with tasks of all flows unless these are in pods of their own.
         pod_fields: fields of the node's pod by the variables that hold them, for Spark's executors
@@ -53,7 +52,7 @@ class Deployment:
     namespace: str | None
     properties: str
     references: References
-    listener: Listener | None
+    listeners: DeployedListeners
     grace_s: int
     memory_mb: int
     pod_fields: Mapping[str, str]
@@ -78,6 +77,7 @@ def deployment_of(
     The mirror that a file describes.
 
     In a container, REST listens on all interfaces if the file does not say where: probes reach it.
+    Where it asks for a login, metrics and health get a listener of their own.
 
     Raises:
         ConfigErrors: REST settings of the file are wrong.
@@ -85,16 +85,16 @@ def deployment_of(
     flows = FlowsOfFile.of(maker, maker.cluster_pairs()).flows
     in_pods = kind == _KUBERNETES and is_on_kubernetes(maker.raw)
     found = references(for_driver_in_pod(maker.raw) if in_pods else maker.raw)
-    properties, listener = _with_listener(maker, found.properties, opens=kind in _CONTAINERS)
+    listeners = deployed_listeners(maker, opens=kind in _CONTAINERS)
     tasks = 0 if in_pods else sum(_tasks(flow) for flow in flows if flow.source.enabled)
     return Deployment(
         name=name,
         image=image,
         replicas=replicas,
         namespace=namespace,
-        properties=_written(properties),
+        properties=_written({**found.properties, **listeners.added}),
         references=found,
-        listener=listener,
+        listeners=listeners,
         grace_s=_grace_s(flows),
         memory_mb=_DRIVER_MB + _TASK_MB * tasks,
         pod_fields=POD_FIELDS if in_pods else {},
@@ -109,18 +109,6 @@ def _grace_s(flows: Sequence[FlowConfig]) -> int:
     drains = [herders_s(flow.herder.shutdown_timeout) for flow in flows]
     longest = max((PROCESS_S, *(drain + REST_S + JVM_S + CLASSES_S for drain in drains)))
     return math.ceil(longest) + _MARGIN_S
-
-
-def _with_listener(
-    maker: MirrorMakerConfig, properties: Mapping[str, str], *, opens: bool
-) -> tuple[Mapping[str, str], Listener | None]:
-    rest = rest_of_file(maker)
-    if rest is None:
-        return properties, None
-    if rest.by_default and opens:
-        open_ = Listener("http", "", rest.listeners[0].port)
-        return {**properties, _LISTENERS: str(open_)}, open_
-    return properties, next((each for each in rest.listeners if not each.is_local), None)
 
 
 def _written(properties: Mapping[str, str]) -> str:

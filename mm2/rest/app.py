@@ -77,9 +77,9 @@ def _ending(page: StatusPage) -> Callable[[web.Application], Awaitable[None]]:
 
 
 def metrics_application(api: Api) -> web.Application:
-    """Metrics and health alone, for everybody who can reach the port."""
+    """Metrics and health alone, for everybody who can reach the port, probes above all."""
     app = web.Application(middlewares=[failures], client_max_size=MOST_BODY_BYTES)
-    shown = [each for each in ROUTES if each.path in {"/metrics", "/health"}]
+    shown = [each for each in ROUTES if each.path in {"/metrics", "/health", "/health/ready"}]
     app.add_routes(
         web.route(each.method, each.path, _handler(each, api, REQUEST_TIMEOUT_S)) for each in shown
     )

@@ -88,7 +88,7 @@ def render(
     )
     if deployment.pod_fields and IMAGE_KEY not in deployment.references.properties:
         tell([f"{file}: no {IMAGE_KEY}: name an image of Spark with Python and mm2 for executors."])
-    if deployment.listener is None:
+    if deployment.listeners.rest is None and deployment.listeners.probed is None:
         tell(["REST listens on the machine alone, or not at all: there are no probes."])
 
 

@@ -14,6 +14,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from mm2.cli.mm2 import main
+from mm2.config.rest_settings import read_rest
 from mm2.config.text.properties import parse
 from mm2.driver.file_validation import errors_of
 
@@ -165,6 +166,44 @@ def test_a_local_listener_has_no_probes_and_says_so(tmp_path: Path) -> None:
     done = _render(tmp_path, "kubernetes", listeners="http://127.0.0.1:9000")
     assert "Probe" not in done.stdout
     assert "there are no probes" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("listeners", "port"),
+    [
+        ({}, 9404),
+        ({"metrics__listeners": "http://127.0.0.1:1"}, 9404),
+        ({"metrics__listeners": "http://0.0.0.0:9000"}, 9000),
+    ],
+)
+def test_probes_ask_where_nobody_logs_in(
+    tmp_path: Path, listeners: dict[str, str], port: int
+) -> None:
+    found = _objects(tmp_path, rest__basic__auth__file="/etc/mm2/users", **listeners)
+    kubernetes_validate.validate(found["Deployment"], "1.33", strict=True)
+    values = parse(found["ConfigMap"]["data"]["mm2.properties"].encode()).values
+    read = read_rest({"metrics.listeners": values["metrics.listeners"]})
+    assert read is not None
+    assert read.metrics_listeners[-1].port == port
+    (container,) = found["Deployment"]["spec"]["template"]["spec"]["containers"]
+    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+    assert ports == {"rest": 8083, "metrics": port}
+    probes = [container[f"{each}Probe"]["httpGet"] for each in ("startup", "liveness", "readiness")]
+    assert {each["port"] for each in probes} == {"metrics"}
+
+
+def test_a_login_over_tls_leaves_a_probe_of_the_socket(tmp_path: Path) -> None:
+    changes = {"listeners": "https://:8443", "rest__basic__auth__file": "/etc/mm2/users"}
+    pod = _objects(tmp_path, **changes)["Deployment"]["spec"]["template"]["spec"]
+    assert pod["containers"][0]["livenessProbe"]["tcpSocket"] == {"port": "rest"}
+
+
+def test_the_health_of_a_container_is_asked_where_nobody_logs_in(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    changes = {"rest__basic__auth__file": "/etc/mm2/users"}
+    assert _render(tmp_path, "compose", "--output", str(out), **changes).exit_code == 0
+    service = yaml.safe_load((out / "compose.yaml").read_text())["services"]["mm2"]
+    assert "localhost:9404/health" in service["healthcheck"]["test"][-1]
 
 
 def test_compose_takes_values_from_the_shell(tmp_path: Path) -> None:

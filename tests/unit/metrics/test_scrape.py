@@ -337,8 +337,9 @@ async def test_metrics_have_a_listener_of_their_own_on_request() -> None:
     metrics = Metrics(list, MetricsSettings())
     of = settings(metrics_listeners=(ANY_PORT,))
     async with interface(FakeConnectors(), of, metrics=metrics) as client:
-        async with client.session.get(f"{client.metrics_url}/metrics") as response:
-            assert response.status == 200
+        for path in ("metrics", "health", "health/ready"):
+            async with client.session.get(f"{client.metrics_url}/{path}") as response:
+                assert response.status == 200
         async with client.session.get(f"{client.metrics_url}/connectors") as response:
             assert (response.status, json.loads(await response.text())["error_code"]) == (404, 404)
 
