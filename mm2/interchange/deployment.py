@@ -12,6 +12,7 @@ from mm2.config.checks.failed_flows import FlowsOfFile
 from mm2.config.flow_config import FlowConfig
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.interchange.deployed_listeners import DeployedListeners, deployed_listeners
+from mm2.interchange.named_files import NamedFile, named_files
 from mm2.interchange.properties_text import property_line
 from mm2.interchange.secret_references import References, references
 from mm2.interchange.spark_on_kubernetes import POD_FIELDS, for_driver_in_pod, is_on_kubernetes
@@ -39,6 +40,7 @@ class Deployment:
         replicas: nodes, which share the flows.
         properties: text of the configuration, without secrets.
         references: what it reads from elsewhere.
+        files: that it names by their paths, outside of folders that it reads as a whole.
         listeners: that others than the machine itself can reach.
         grace_s: seconds from SIGTERM until the process may be killed.
         memory_mb: that a node needs, with tasks of all flows unless these are in pods of their own.
@@ -52,6 +54,7 @@ class Deployment:
     namespace: str | None
     properties: str
     references: References
+    files: Sequence[NamedFile]
     listeners: DeployedListeners
     grace_s: int
     memory_mb: int
@@ -94,6 +97,7 @@ def deployment_of(
         namespace=namespace,
         properties=_written({**found.properties, **listeners.added}),
         references=found,
+        files=named_files(found.properties, found.folders),
         listeners=listeners,
         grace_s=_grace_s(flows),
         memory_mb=_DRIVER_MB + _TASK_MB * tasks,
