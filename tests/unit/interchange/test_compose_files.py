@@ -57,6 +57,7 @@ _OF_SERVICE: Final[Mapping[str, Callable[[object], bool]]] = {
     "restart": _text(r"no|always|unless-stopped|on-failure(:\d+)?"),
     "stop_grace_period": _DURATION,
     "mem_limit": _text(r"\d+[bkmg]b?"),
+    "ports": _all(_text(r"127\.0\.0\.1:(\d+):\1")),
     "read_only": lambda value: value is True,
     "tmpfs": _all(_text(r"/\S*")),
     "cap_drop": _all(_text(r"[A-Z_]+")),
@@ -135,6 +136,22 @@ def test_all_that_may_be_rendered_is_looked_at(tmp_path: Path) -> None:
     """Else an attribute could be left out by mistake, and none of this would notice."""
     file = _rendered(tmp_path, {**_secrets(tmp_path), "listeners": "http://:8083"})
     assert file["services"]["mm2"].keys() == _OF_SERVICE.keys()
+
+
+@pytest.mark.parametrize(
+    ("changes", "ports"),
+    [
+        ({}, ["127.0.0.1:8083:8083"]),
+        ({"listeners": "https://:9443"}, ["127.0.0.1:9443:9443"]),
+        ({"listeners": "http://127.0.0.1:9000"}, None),
+        ({"rest.enabled": "false"}, None),
+    ],
+)
+def test_this_machine_reaches_rest(
+    tmp_path: Path, changes: dict[str, str], ports: list[str] | None
+) -> None:
+    service = _rendered(tmp_path, {**_MIRROR, **changes})["services"]["mm2"]
+    assert service.get("ports") == ports
 
 
 def test_mistakes_are_found(tmp_path: Path) -> None:
