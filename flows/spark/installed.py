@@ -100,9 +100,13 @@ def java_launcher() -> Path | None:
 
 
 def archive_of(java: Path, jars: Sequence[Path]) -> Path:
-    """Path of the class data archive of these jars for this Java; it may not exist."""
+    """
+    Path of the class data archive of these jars for this Java; it may not exist.
+
+    Times count in whole seconds, as the JVM compares them: layers of images keep no more.
+    """
     files = [java.resolve(), *jars]
-    stats = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+    stats = [(str(file), file.stat().st_size, int(file.stat().st_mtime)) for file in files]
     digest = hashlib.sha256(repr((_ARCHIVED, stats)).encode()).hexdigest()[:16]
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     return cache / _CACHE / f"spark-{digest}.jsa"

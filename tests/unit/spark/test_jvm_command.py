@@ -89,6 +89,20 @@ def test_other_jars_have_an_archive_of_their_own(tmp_path: Path) -> None:
     assert archive_of(java, [jar]) != before
 
 
+def test_files_of_an_image_that_was_pulled_have_the_archive_that_was_built(tmp_path: Path) -> None:
+    """Layers of images keep whole seconds."""
+    java, jar = tmp_path / "java", tmp_path / "a.jar"
+    for file in (java, jar):
+        file.touch()
+        os.utime(file, ns=(0, 5_700_000_000))
+    built = archive_of(java, [jar])
+    for file in (java, jar):
+        os.utime(file, ns=(0, 5_000_000_000))
+    assert archive_of(java, [jar]) == built
+    os.utime(jar, ns=(0, 6_000_000_000))
+    assert archive_of(java, [jar]) != built
+
+
 def test_spark_hides_settings_that_providers_have_read() -> None:
     RESOLVED.remember("geheim", "${env:X}")
     settings = {"spark.app.name": "a", "spark.my.key": "geheim", "spark.other": "plain"}
