@@ -46,6 +46,7 @@ class Deployment:
         memory_mb: that a node needs, with tasks of all flows unless these are in pods of their own.
         pod_fields: fields of the node's pod by the variables that hold them, for Spark's executors
             in pods; without them, tasks run in the node.
+        compiled_folder: where containers keep what Numba compiles.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Deployment:
     memory_mb: int
     pod_fields: Mapping[str, str]
     version: str = __version__
+    compiled_folder: str = "/var/cache/numba"
 
     @property
     def secrets(self) -> list[str]:

@@ -24,7 +24,7 @@ def _text(pattern: str) -> Callable[[object], bool]:
 
 
 _DURATION: Final = _text(r"(\d+(us|ms|s|m|h))+")
-_VOLUME: Final = _text(r"(\./|/)[^:]*:/[^:]+:ro")
+_VOLUME: Final = _text(r"(\./|/)[^:]*:/[^:]+:ro|compiled:/[^:]+")
 _VARIABLE: Final = _text(r"\$\{[A-Za-z_][A-Za-z0-9_]*:\?\}")
 
 
@@ -90,7 +90,9 @@ def _secrets(folder: Path) -> dict[str, str]:
 
 def _wrong(file: Any) -> Iterator[str]:
     """What Compose would not take."""
-    yield from file.keys() - {"services"}
+    yield from file.keys() - {"services", "volumes"}
+    if file["volumes"] != {"compiled": {}}:
+        yield f"volumes: {file['volumes']}"
     for name, service in file["services"].items():
         if not re.fullmatch(r"[a-zA-Z0-9._-]+", name):
             yield name
@@ -160,6 +162,14 @@ def test_mistakes_are_found(tmp_path: Path) -> None:
     wrong = {"stop_grace_period": 40, "mem_limit": "much", "memory": "1g", "volumes": ["a:b:ro"]}
     service |= wrong
     assert sorted(each.partition(":")[0] for each in _wrong(file)) == sorted(wrong)
+
+
+def test_compiled_code_is_kept_beside_a_system_that_is_read_only(tmp_path: Path) -> None:
+    service = _rendered(tmp_path, _MIRROR)["services"]["mm2"]
+    image = CliRunner().invoke(main, ["render", "docker", str(tmp_path / "mm2.properties")])
+    (folder,) = re.findall(r"NUMBA_CACHE_DIR=(\S+)", image.stdout)
+    assert f"install --directory --owner 10001 {folder}" in image.stdout
+    assert f"compiled:{folder}" in service["volumes"]
 
 
 def test_a_dollar_in_the_name_of_a_folder_is_no_variable(tmp_path: Path) -> None:

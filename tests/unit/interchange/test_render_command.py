@@ -212,6 +212,7 @@ def test_files_that_are_named_are_of_a_secret(tmp_path: Path) -> None:
     assert mounts == {
         "/etc/mm2": None,
         "/tmp": None,
+        "/var/cache/numba": None,
         "/stores/trust.jks": "stores-trust.jks",
         "/own.p12": "own.p12",
     }
@@ -229,7 +230,7 @@ def test_files_that_are_named_are_mounted_by_compose(tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert _render(tmp_path, "compose", "--output", str(out), **_FILES).exit_code == 0
     service = yaml.safe_load((out / "compose.yaml").read_text())["services"]["mm2"]
-    assert sorted(service["volumes"][1:]) == [
+    assert sorted(service["volumes"][2:]) == [
         "./own.p12:/own.p12:ro",
         "/etc/mm2/users:/etc/mm2/users:ro",
         "/stores/trust.jks:/stores/trust.jks:ro",
@@ -249,7 +250,7 @@ def test_a_file_of_a_folder_that_is_mounted_is_not_mounted_again(tmp_path: Path)
     }
     assert _render(tmp_path, "compose", "--output", str(out), **changes).exit_code == 0
     service = yaml.safe_load((out / "compose.yaml").read_text())["services"]["mm2"]
-    assert service["volumes"][1:] == [f"{tmp_path}:{tmp_path}:ro"]
+    assert service["volumes"][2:] == [f"{tmp_path}:{tmp_path}:ro"]
 
 
 def test_a_login_over_tls_leaves_a_probe_of_the_socket(tmp_path: Path) -> None:
@@ -292,6 +293,13 @@ def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
         ["systemd-analyze", "verify", str(unit)], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_unit_keeps_classes_and_compiled_code(tmp_path: Path) -> None:
+    unit = _render(tmp_path, "systemd").stdout
+    assert "Environment=NUMBA_CACHE_DIR=%C/mm2/numba\n" in unit
+    assert "CacheDirectory=mm2\n" in unit
+    assert "ExecStartPre=-/opt/mm2/bin/python -m flows.spark.archive\n" in unit
 
 
 @pytest.mark.parametrize(
