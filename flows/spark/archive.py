@@ -78,6 +78,7 @@ def main() -> None:
     """Makes the archive if there is none."""
     java = java_launcher()
     if java is not None and not (archive := archive_of(java, sparks_jars())).exists():
+        print("Archiving Spark's classes, for a minute or two ...", flush=True)  # noqa: T201
         make(archive)
 
 

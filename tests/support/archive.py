@@ -25,6 +25,7 @@ def main() -> None:
     archive = class_archive()
     if archive.exists():
         return
+    print("Archiving the classes of Kafka's brokers ...", flush=True)  # noqa: T201
     unfinished = archive.with_suffix(f".{os.getpid()}")
     try:
         options = [f"-XX:ArchiveClassesAtExit={unfinished}"]
