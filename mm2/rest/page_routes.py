@@ -41,7 +41,7 @@ def page_routes(page: StatusPage) -> Iterable[web.AbstractRouteDef]:
 
     async def updates(request: web.Request) -> web.StreamResponse:
         if page.is_full:
-            message = "Too many status pages are open; load this one again to see what is new."
+            message = "Too many status pages of this node are open; close others."
             raise RestError(HTTPStatus.SERVICE_UNAVAILABLE, message)
         response = web.StreamResponse(headers={**HEADERS, "X-Accel-Buffering": "no"})
         response.content_type = "text/event-stream"

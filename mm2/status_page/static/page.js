@@ -100,7 +100,9 @@ function duration(ms) {
 
 function take(history) {
   const isSame = JSON.stringify(history.flows) === JSON.stringify(data.flows);
-  if (!isSame || !data.times.length) {
+  // Each stream begins with the whole history, also after a connection that was lost.
+  const isWhole = history.times[0] <= data.times.at(-1);
+  if (!isSame || isWhole || !data.times.length) {
     if (history.times.length || !isSame) { data = history; draw(); }
     return;
   }
@@ -180,11 +182,40 @@ new ResizeObserver(() => {
   plots.forEach((plot) => plot.setSize({ width: plot.root.parentElement.clientWidth, height: HEIGHT }));
 }).observe(host);
 
-const updates = new EventSource("page/updates");
-updates.addEventListener("message", (event) => {
-  const news = JSON.parse(event.data);
-  show(news.sections);
-  take(news.history);
-  tell("Live", false);
-});
-updates.addEventListener("error", () => tell("Not live: the node does not answer", true));
+const UPDATES = "page/updates";
+const AGAIN_MS = 5000;
+const NO_ANSWER = "the node does not answer";
+
+function follow() {
+  const updates = new EventSource(UPDATES);
+  updates.addEventListener("message", (event) => {
+    const news = JSON.parse(event.data);
+    show(news.sections);
+    take(news.history);
+    tell("Live", false);
+  });
+  updates.addEventListener("error", async () => {
+    if (updates.readyState !== EventSource.CLOSED) {
+      tell(`Not live: ${NO_ANSWER}`, true); // The browser connects again by itself.
+      return;
+    }
+    // After an answer that is an error it does not.
+    setTimeout(follow, AGAIN_MS);
+    tell(`Not live: ${await refusal()}`, true);
+  });
+}
+
+// Why updates are refused; only another request shows what the answer says.
+async function refusal() {
+  const request = new AbortController();
+  try {
+    const answer = await fetch(UPDATES, { signal: request.signal });
+    return answer.ok ? NO_ANSWER : ((await answer.json()).message ?? NO_ANSWER);
+  } catch {
+    return NO_ANSWER;
+  } finally {
+    request.abort();
+  }
+}
+
+follow();

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from itertools import pairwise
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from mm2.config.flow_config import FlowConfig
+from mm2.core.status_page.sample_history import MEASURES
 from mm2.errors import Unavailable
 from mm2.status_page.status_page import StatusPage
 from tests.support.fake_connectors import FakeConnectors
@@ -37,6 +39,14 @@ _WIDER_PLOTS = """() => {
     const right = (each) => each.getBoundingClientRect().right;
     return [...document.querySelectorAll("#plots figure")]
         .map((frame) => right(frame.querySelector("canvas")) - right(frame));
+}"""
+_NOTE_TIMES = """() => {
+    const Plain = uPlot;
+    window.plotted = [];
+    window.uPlot = function (options, columns, space) {
+        window.plotted.push(columns[0]);
+        return new Plain(options, columns, space);
+    };
 }"""
 LONG = "a.topic.with.a.very.long.name." * 6
 
@@ -175,6 +185,49 @@ async def test_the_page_says_when_the_node_answers_no_more() -> None:
             await opened.goto(f"{client.url}/")
             await expect(opened.locator("#live")).to_have_text("Live")
         await expect(opened.locator("#live")).to_contain_text("does not answer")
+
+
+async def test_a_page_that_was_refused_says_why_and_asks_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    flows, views = _pair()
+    page = StatusPage(lambda: flows, views)
+    monkeypatch.setattr("mm2.status_page.status_page.MOST_WATCHERS", 0)
+    looking = asyncio.create_task(page.run())
+    async with browser() as chromium, interface(FakeConnectors(), page=page) as client:
+        opened = await chromium.new_page()
+        await opened.clock.install()
+        await opened.goto(f"{client.url}/")
+        await expect(opened.locator("#live")).to_have_text(
+            "Not live: Too many status pages of this node are open; close others."
+        )
+        monkeypatch.setattr("mm2.status_page.status_page.MOST_WATCHERS", 1)
+        await opened.clock.fast_forward(5_000)
+        await expect(opened.locator("#live")).to_have_text("Live")
+    looking.cancel()
+
+
+async def test_a_stream_that_begins_anew_is_not_plotted_twice() -> None:
+    history = {"flows": ["A->B"], "times": [1000, 1010]}
+    history |= {measure: [[1, 2]] for measure in MEASURES}
+    body = f"retry: 1\ndata: {json.dumps({'sections': {}, 'history': history})}\n\n"
+    streams = asyncio.Semaphore(0)
+
+    async def stream(route: Route) -> None:
+        streams.release()
+        await route.fulfill(body=body, content_type="text/event-stream")
+
+    page = StatusPage(list, FakeViews())
+    async with browser() as chromium, interface(FakeConnectors(), page=page) as client:
+        opened = await chromium.new_page()
+        await opened.route("**/page/updates", stream)
+        await opened.goto(f"{client.url}/")
+        async with asyncio.timeout(60):
+            for _ in range(4):
+                await streams.acquire()
+        await opened.evaluate(_NOTE_TIMES)
+        await opened.get_by_role("button", name="6 h").click()
+        assert await opened.evaluate("plotted.at(-1)") == [1000, 1010]
 
 
 async def test_without_scripts_the_page_shows_all_but_the_plots() -> None:
