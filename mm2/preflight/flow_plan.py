@@ -7,6 +7,7 @@ Decided by the functions that a running flow decides by (``Discovery``); nothing
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -14,7 +15,6 @@ from mm2.config.flow_config import FlowConfig
 from mm2.config.offset_topics import topic_refusals
 from mm2.core.checks import Check
 from mm2.core.model import SourceAndTarget, TopicName, TopicPartition
-from mm2.core.positions.start_rules import Begin, parse_reset, start_of
 from mm2.core.preflight.copy_time import Backlog, total_bytes
 from mm2.core.topics.acls import AclBinding
 from mm2.core.topics.remote_configs import AlterConfig
@@ -26,6 +26,7 @@ from mm2.herder.topics.internal_topics import InternalTopic, internal_topics
 from mm2.kafka.client_errors import NotSupported, SecurityDisabled
 from mm2.kafka.flow_clusters import FlowClusters
 from mm2.kafka.groups.offset_calls import OffsetAt
+from mm2.preflight.first_offsets import first_offsets
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,13 +168,15 @@ async def _copies(
     ]
     begins = await clusters.source.known_offsets(partitions, OffsetAt.EARLIEST)
     ends = await clusters.source.known_offsets(partitions, OffsetAt.LATEST)
+    logs = {where: (begins[where], ends[where]) for where in begins if where in ends}
+    now_ms = time.time_ns() // 1_000_000
+    firsts = await first_offsets(config, clusters.source, positions, logs, now_ms)
     sizes = await _sizes(clusters)
 
     def backlog(where: TopicPartition) -> Backlog:
-        begin, end = begins[where], ends[where]
-        at = _first_copied(config, where, positions, begin, end)
+        begin, end = logs[where]
         return Backlog(
-            records=end - at,
+            records=end - firsts[where],
             offsets=end - begin,
             size=None if sizes is None else sizes.get(where, 0),
         )
@@ -186,7 +189,7 @@ async def _copies(
             backlogs={
                 number: backlog(where)
                 for number in range(topic.partitions)
-                if (where := TopicPartition(topic.name, number)) in begins and where in ends
+                if (where := TopicPartition(topic.name, number)) in logs
             },
         )
         for topic in discovery.mirrored
@@ -198,19 +201,3 @@ async def _sizes(clusters: FlowClusters) -> dict[TopicPartition, int] | None:
         return await clusters.source.survey.log_sizes()
     except NotSupported:
         return None
-
-
-def _first_copied(
-    config: FlowConfig,
-    where: TopicPartition,
-    positions: Mapping[TopicPartition, int],
-    begin: int,
-    end: int,
-) -> int:
-    """The first offset that would be copied; of a start at a time, the first one of the log."""
-    if where in positions:
-        return min(max(positions[where] + 1, begin), end)
-    start = start_of(where, config.source.starts, parse_reset(config.data.reset))
-    if start.begin is Begin.OFFSET:
-        return min(max(start.number, begin), end)
-    return end if start.begin is Begin.LATEST else begin

@@ -104,7 +104,7 @@ class OffsetCalls:
         return {where: each.offset for where, each in found.items()}
 
     async def known_offsets(
-        self, partitions: Iterable[TopicPartition], at: OffsetAt
+        self, partitions: Iterable[TopicPartition], at: OffsetAt | int
     ) -> dict[TopicPartition, int]:
         """
         As ``list_offsets``, for who can do without some: what is not known soon is left out.
@@ -112,7 +112,8 @@ class OffsetCalls:
         Raises:
             ClusterError: no leader answers, or one refuses us.
         """
-        found = await self._ends.known_offsets(partitions, at.value)
+        time_ms = at.value if isinstance(at, OffsetAt) else at
+        found = await self._ends.known_offsets(partitions, time_ms)
         return {where: each.offset for where, each in found.items()}
 
     async def newest_timestamps(
