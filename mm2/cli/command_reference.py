@@ -164,7 +164,7 @@ def _section(
     level = "##" if parent is None else "###"
     parts = [f"\n{level} {path}\n\n"]
     if isinstance(command, click.Group):
-        parts += [_text(command), f"See {see}.\n" if see else ""]
+        parts += [_text(command), f"\nSee {see}.\n" if see else ""]
         parts += [
             _section(each, f"{path} {name}", parent=context)
             for name, each in sorted(command.commands.items())

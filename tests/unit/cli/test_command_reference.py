@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from mm2.cli.command_reference import reference_page
@@ -26,3 +27,7 @@ def test_exit_statuses_are_a_table() -> None:
     assert "| 130 | somebody has ended it with --once |\n" in page
     assert "| 3 | a cluster cannot be reached or refuses |\n\nWith --execute and" in page
     assert "Exit status: 0 " not in page
+
+
+def test_a_reference_to_another_page_is_a_paragraph_of_its_own() -> None:
+    assert re.findall(r".+\nSee \[.+", reference_page()) == []
