@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mm2.core.checks import Check
@@ -13,6 +13,7 @@ from mm2.errors import AuthenticationFailed, ClusterError, ConfigError, Unavaila
 from mm2.kafka.admin import Admin
 from mm2.kafka.flow_clusters import check_reachable
 from mm2.kafka.security.principal import principal
+from mm2.preflight.quotas import quota_check
 
 _SKEW_MS: Final = 5_000
 _TLS: Final = ("certificate", "TLS", "truststore", "keystore")
@@ -41,9 +42,14 @@ async def connection(admin: Admin, properties: Mapping[str, str]) -> Check:
     return Check.go("connection", alias, message)
 
 
-async def cluster_checks(admin: Admin, properties: Mapping[str, str]) -> list[Check]:
+async def cluster_checks(
+    admin: Admin, properties: Mapping[str, str], client_ids: Sequence[str]
+) -> list[Check]:
     """
     What is found of a cluster that answers.
+
+    Args:
+        client_ids: of the clients that copy from it or to it.
 
     Raises:
         Unavailable: it does not answer any more.
@@ -56,7 +62,7 @@ async def cluster_checks(admin: Admin, properties: Mapping[str, str]) -> list[Ch
             raise
         except ClusterError as error:
             found.append(Check.note(name, admin.alias, f"not known: {error}"))
-    return [*found, await _quotas(admin, properties)]
+    return [*found, await quota_check(admin, properties, client_ids)]
 
 
 async def _version(admin: Admin) -> Check:
@@ -92,41 +98,6 @@ async def _clock(admin: Admin) -> Check:
         )
     message = f"the controller's clock is {ahead} ms {way} this machine's"
     return Check.go("clock", admin.alias, message)
-
-
-async def _quotas(admin: Admin, properties: Mapping[str, str]) -> Check:
-    limits = await quotas(admin, properties)
-    if limits is None:
-        return Check.note("quotas", admin.alias, "not known: the cluster does not tell")
-    if not limits:
-        return Check.go("quotas", admin.alias, "none that may limit us")
-    listed = "; ".join(
-        f"{who}: {key} = {value:.0f}" for who, some in limits.items() for key, value in some.items()
-    )
-    return Check.note(
-        "quotas",
-        admin.alias,
-        f"quotas that may limit us: {listed}",
-        remedy="If copying is too slow, raise them:\n"
-        + shell("kafka-configs.sh", "--bootstrap-server", admin.servers, "--describe")
-        + " --entity-type users --entity-type clients",
-    )
-
-
-async def quotas(admin: Admin, properties: Mapping[str, str]) -> dict[str, dict[str, float]] | None:
-    """Quotas of our user and of any user or client; None if the cluster does not tell."""
-    try:
-        limits = await admin.describe_client_quotas()
-    except Unavailable:
-        raise
-    except ClusterError:
-        return None
-    user = (principal(properties) or "").removeprefix("User:")
-    return {
-        who: some
-        for who, some in limits.items()
-        if f"user={user}" in who.split(", ") or "<default>" in who or who.startswith("client-id=")
-    }
 
 
 def _not_reached(alias: str, check: str, message: str, remedy: str) -> Check:

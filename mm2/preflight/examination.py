@@ -18,11 +18,12 @@ from mm2.errors import ClusterError, Mm2Error
 from mm2.kafka.admin import Admin
 from mm2.kafka.flow_clusters import FlowClusters, admin_clients
 from mm2.kafka.security.principal import principal
-from mm2.preflight.cluster_checks import cluster_checks, connection, quotas
+from mm2.preflight.cluster_checks import cluster_checks, connection
 from mm2.preflight.flow_checks import FlowFacts, flow_checks, name_checks
 from mm2.preflight.flow_plan import FlowPlan, plan_flow
 from mm2.preflight.permission_checks import check_permissions
 from mm2.preflight.permissions import source_needs, target_needs
+from mm2.preflight.quotas import client_ids_on, quota_rates
 from mm2.preflight.target_refusals import target_refusals
 
 DEFAULT_RATE: Final = 50_000_000
@@ -30,7 +31,6 @@ DEFAULT_RATE: Final = 50_000_000
 
 _MAX_BYTES: Final = "max.message.bytes"
 _BROKER_MAX_BYTES: Final = "message.max.bytes"
-_RATES: Final = ("consumer_byte_rate", "producer_byte_rate")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,8 @@ class _Examiner:
             self._checks.append(result)
             if not result.failed:
                 reached.add(alias)
-                self._checks += await cluster_checks(*sides[alias])
+                ids = client_ids_on(alias, self._flows)
+                self._checks += await cluster_checks(*sides[alias], ids)
         return reached
 
     async def _flow(
@@ -174,14 +175,7 @@ class _Examiner:
         limits = [self._rate]
         if config.source.byte_rate_limit > 0:
             limits.append(config.source.byte_rate_limit)
-        sides = (
-            (clusters.source, config.source.source_admin(None), _RATES[0]),
-            (clusters.target, config.source.target_admin(None), _RATES[1]),
-        )
-        for admin, properties, key in sides:
-            limits_of = await quotas(admin, properties) or {}
-            limits += [some[key] for some in limits_of.values() if some.get(key)]
-        return min(limits)
+        return min([*limits, *await quota_rates(config, clusters)])
 
 
 async def _target_bytes(clusters: FlowClusters, plan: FlowPlan) -> dict[TopicName, int]:
