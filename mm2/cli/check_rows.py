@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-import click
-
 from mm2.cli.options import CHECK_FAILED, UNREACHABLE, end, tell
 from mm2.cli.rows import Row
+from mm2.cli.watching import styled
 from mm2.config.text.expressions import hide
 from mm2.core.checks import Check, Verdict, is_go
 from mm2.core.display_text import printable
@@ -79,7 +78,7 @@ def graded_row(check: Check) -> Row:
 def graded_lines(checks: Iterable[Check]) -> Iterator[str]:
     """Checks for people; a remedy stands below what it is for, each command on its line."""
     for each in sorted(checks, key=lambda check: [*Verdict].index(check.verdict)):
-        grade = click.style(f"{_GRADES[each.verdict]:<8}", fg=_COLORS.get(each.verdict))
+        grade = styled(f"{_GRADES[each.verdict]:<8}", fg=_COLORS.get(each.verdict))
         yield f"{grade}{each.name:<19}{safe_text(f'{each.subject}: {each.sentence}')}"
         yield from (f"{'':<10}{safe_text(line)}" for line in each.remedy.splitlines())
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from mm2.cli.options import CHECK_FAILED, UNREACHABLE, USAGE, end, flows_of, run, wrong_flows
+from mm2.cli.watching import styled
 from mm2.config.checks.failed_flows import FlowsOfFile
 from mm2.config.checks.findings import Finding, Severity
 from mm2.config.flow_config import FlowConfig
@@ -146,10 +147,10 @@ async def _asked(config: FlowConfig) -> MirrorMakerConfig | ClusterError | None:
 
 def _print_sections(sections: list[Section]) -> None:
     for section in sections:
-        click.echo(click.style(f"{section.flow} {section.part}", bold=True))
+        click.echo(styled(f"{section.flow} {section.part}", bold=True))
         width = max((len(line.key) for line in section.lines), default=0)
         for line in section.lines:
-            origin = click.style(f"<- {line.origin}", dim=True)
+            origin = styled(f"<- {line.origin}", dim=True)
             click.echo(f"  {line.key:<{width}} = {line.value}  {origin}")
 
 

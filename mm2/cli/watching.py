@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ import click
 from mm2.cli.options import UNREACHABLE, run, tell
 from mm2.cli.rows import Row, rendered
 from mm2.errors import ClusterError
+from mm2.telemetry.log_settings import wants_colours
 
 T = TypeVar("T")
 
@@ -111,7 +111,12 @@ def show_rows(
 
 def is_coloured() -> bool:
     """Whether standard output is a terminal of somebody who wants colours."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return wants_colours(sys.stdout)
+
+
+def styled(text: str, **style: Any) -> str:
+    """A text as ``click.style`` makes it, for who wants colours."""
+    return click.style(text, **style) if is_coloured() else text
 
 
 def _coloured(table: str, is_bad: Sequence[bool]) -> str:

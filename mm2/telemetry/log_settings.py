@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Final
+from typing import Final, TextIO
 
 from mm2.errors import ConfigError
 
@@ -40,3 +40,8 @@ def _chosen(variable: str, allowed: tuple[str, ...], default: str) -> str:
         message = f"{variable}={value}: it must be one of {', '.join(allowed)}"
         raise ConfigError(message)
     return value
+
+
+def wants_colours(stream: TextIO) -> bool:
+    """Whether a stream is a terminal of somebody who wants colours (no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR")

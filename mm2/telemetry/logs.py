@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -23,7 +22,7 @@ import structlog
 from mm2.config.text.expressions import hidden_in, hide
 from mm2.core.json_text import read_json
 from mm2.telemetry.events import EVENTS
-from mm2.telemetry.log_settings import log_format, log_level
+from mm2.telemetry.log_settings import log_format, log_level, wants_colours
 from mm2.telemetry.recent_events import RECENT_EVENTS
 
 _LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
@@ -46,16 +45,14 @@ def configure_logs(stream: TextIO | None = None) -> None:
     stream = stream or sys.stdout
     _quiet_libraries()
     if log_format() == "console" or (log_format() == "auto" and stream.isatty()):
-        explained = _explain_event, _console(colors=stream.isatty())
+        explained = _explain_event, _console(colors=wants_colours(stream))
         _configure(stream, RECENT_EVENTS, *explained)
     else:
         _configure(stream, RECENT_EVENTS, structlog.processors.JSONRenderer())
 
 
 def _console(*, colors: bool) -> structlog.dev.ConsoleRenderer:
-    return structlog.dev.ConsoleRenderer(
-        colors=colors and "NO_COLOR" not in os.environ, pad_event_to=0, sort_keys=False
-    )
+    return structlog.dev.ConsoleRenderer(colors=colors, pad_event_to=0, sort_keys=False)
 
 
 def _explain_event(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.cli.check_rows import check_row, conclude, refusals
+from mm2.cli.check_rows import check_row, conclude, graded_lines, refusals
 from mm2.core.checks import Check
 
 GO = Check.go("origin", "g", "has no members")
@@ -44,3 +44,18 @@ def test_a_command_that_only_shows_something_ends_with_1_at_a_no_go(
         conclude([CAUTION, FORCIBLE])
     assert ended.value.code == 1
     assert capsys.readouterr().err == "A->B: is stopped: resume it\nt-1: is not copied\n"
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "variable", "is_coloured"),
+    [(True, None, True), (True, "", True), (True, "1", False), (False, None, False)],
+)
+def test_grades_are_coloured_on_terminals_of_who_wants_it(
+    monkeypatch: pytest.MonkeyPatch, *, is_terminal: bool, variable: str | None, is_coloured: bool
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: is_terminal)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("NO_COLOR", variable)
+    (line, _) = graded_lines([CAUTION])
+    assert ("\x1b[" in line) is is_coloured

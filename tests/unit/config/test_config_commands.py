@@ -119,3 +119,8 @@ def test_a_malformed_file_is_a_problem_and_a_missing_one_wrong_usage(tmp_path: P
     assert _run("validate", tmp_path / "none").exit_code == 2
     assert _run("explain", tmp_path / "none").exit_code == 2
     assert _run("validate").exit_code == 2
+
+
+def test_explain_has_colours_on_terminals_alone(good: Path) -> None:
+    words = ["config", "explain", str(good)]
+    assert "\x1b[" not in CliRunner().invoke(main, words, color=True).stdout

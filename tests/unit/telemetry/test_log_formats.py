@@ -45,6 +45,14 @@ def test_a_terminal_shows_a_sentence_about_each_event() -> None:
     assert "it waits until" not in second
 
 
+@pytest.mark.parametrize(("variable", "is_coloured"), [("1", False), ("", True)])
+def test_only_a_variable_that_is_not_empty_takes_colours_away(
+    monkeypatch: pytest.MonkeyPatch, variable: str, *, is_coloured: bool
+) -> None:
+    monkeypatch.setenv("NO_COLOR", variable)
+    assert ("\x1b[" in _logged(_Terminal())) is is_coloured
+
+
 def test_an_event_without_a_sentence_keeps_its_name() -> None:
     stream = _Terminal()
     configure_logs(stream)
