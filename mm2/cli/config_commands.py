@@ -5,12 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Final
 
 import click
 
-from mm2.cli.options import CHECK_FAILED, UNREACHABLE, USAGE, end, flows_of, run, wrong_flows
+from mm2.cli.options import (
+    CHECK_FAILED,
+    FORMAT,
+    UNREACHABLE,
+    USAGE,
+    end,
+    flows_of,
+    run,
+    wrong_flows,
+)
+from mm2.cli.rows import Row, rendered
 from mm2.cli.watching import styled
 from mm2.config.checks.failed_flows import FlowsOfFile
 from mm2.config.checks.findings import Finding, Severity
@@ -26,7 +37,8 @@ from mm2.herder.control.flow_commands import FlowCommands
 from mm2.kafka.flow_clusters import admin_clients
 
 _FILE = click.Path(path_type=Path)
-_FORMAT = click.Choice(["table", "json"])
+_SETTING_COLUMNS: Final = ("flow", "part", "key", "value", "origin")
+_FINDING_COLUMNS: Final = ("file", "severity", "key", "value", "line", "message", "suggestion")
 
 
 @click.group()
@@ -68,7 +80,7 @@ def _dumped(file: Path) -> Dump | Rejected:
 @click.argument("file", type=_FILE)
 @click.option("--flow", help="Only this flow, written A->B.")
 @click.option("--key", "pattern", help="Only keys that contain this text.")
-@click.option("--format", "format_", type=_FORMAT, default="table", show_default=True)
+@FORMAT
 @click.option(
     "--all", "everything", is_flag=True, help="Also keys that nobody has set, with their defaults."
 )
@@ -83,7 +95,8 @@ def explain_command(
     """
     Shows for each effective setting where its value comes from: the key, its level and its line.
 
-    Secrets are hidden.
+    Secrets are hidden. JSON has an object for each part of a flow, YAML and TSV a row for each
+    setting.
 
     Exit status: 0 done, 1 the file is wrong, or with --live a flow cannot run for what it says,
     2 wrong usage, 3 with --live: a target cannot be reached.
@@ -105,8 +118,10 @@ def explain_command(
     chosen = [section.only(pattern or "") for section in sections]
     if format_ == "json":
         click.echo(json.dumps([section.as_json() for section in chosen], indent=2))
-    else:
+    elif format_ == "table":
         _print_sections(chosen)
+    else:
+        click.echo(rendered(_SETTING_COLUMNS, [*_setting_rows(chosen)], format_))
     wrong = wrong_flows(file, of_file.failed)
     if problems or wrong:
         status = UNREACHABLE if problems else CHECK_FAILED
@@ -145,6 +160,13 @@ async def _asked(config: FlowConfig) -> MirrorMakerConfig | ClusterError | None:
     return apply_valid_overrides(config, altered.changes).config.maker
 
 
+def _setting_rows(sections: Iterable[Section]) -> Iterator[Row]:
+    for each in sections:
+        for line in each.lines:
+            setting = {"key": line.key, "value": line.value, "origin": line.origin}
+            yield {"flow": each.flow, "part": each.part, **setting}
+
+
 def _print_sections(sections: list[Section]) -> None:
     for section in sections:
         click.echo(styled(f"{section.flow} {section.part}", bold=True))
@@ -156,36 +178,42 @@ def _print_sections(sections: list[Section]) -> None:
 
 @config.command("validate")
 @click.argument("files", type=_FILE, nargs=-1, required=True, metavar="FILE...")
-@click.option("--format", "format_", type=_FORMAT, default="table", show_default=True)
+@FORMAT
 def validate_command(files: tuple[Path, ...], format_: str) -> None:
     """
     Reports everything that is wrong in a file, all at once.
 
+    JSON has a line for each finding.
+
     Exit status: 0 nothing wrong (notes on older spellings do not count), 1 warnings alone, which
     Kafka's MirrorMaker would run with, 2 errors, or a file cannot be read.
     """
-    found = {file: _found(file) for file in files}
-    for file, list_ in found.items():
-        for finding in list_:
-            problem = finding.problem
-            if format_ == "json":
-                details = {
-                    "file": str(file),
-                    "severity": finding.severity.value,
-                    "key": problem.key,
-                    "value": problem.value,
-                    "line": problem.line,
-                    "message": problem.message,
-                    "suggestion": problem.suggestion,
-                }
-                click.echo(json.dumps(details))
-            else:
-                click.echo(f"{file}: {finding.severity.value}: {problem}")
-    all_ = [finding.severity for list_ in found.values() for finding in list_]
+    found = [(file, finding) for file in files for finding in _found(file)]
+    all_ = [finding.severity for _, finding in found]
     errors, warnings = all_.count(Severity.ERROR), all_.count(Severity.WARNING)
+    rows = [_finding_row(*each) for each in found]
     if format_ == "table":
+        for file, finding in found:
+            click.echo(f"{file}: {finding.severity.value}: {finding.problem}")
         click.echo(f"{_counted(errors, 'error')}, {_counted(warnings, 'warning')}")
+    elif format_ == "json":
+        click.echo("".join(f"{json.dumps(row)}\n" for row in rows), nl=False)
+    else:
+        click.echo(rendered(_FINDING_COLUMNS, rows, format_))
     sys.exit(USAGE if errors else CHECK_FAILED if warnings else 0)
+
+
+def _finding_row(file: Path, finding: Finding) -> Row:
+    problem = finding.problem
+    return {
+        "file": str(file),
+        "severity": finding.severity.value,
+        "key": problem.key,
+        "value": problem.value,
+        "line": problem.line,
+        "message": problem.message,
+        "suggestion": problem.suggestion,
+    }
 
 
 def _counted(number: int, what: str) -> str:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from mm2.cli.mm2 import main
@@ -106,6 +107,25 @@ def test_validate_prints_json(tmp_path: Path) -> None:
         "message": nothing,
         "suggestion": "topics",
     }
+
+
+def test_findings_and_settings_have_the_formats_of_all_commands(tmp_path: Path) -> None:
+    file = _written(tmp_path, "odd", _GOOD + "topcs = x\n")
+    head, *lines = _run("validate", file, "--format", "tsv").stdout.splitlines()
+    (finding,) = lines
+    assert finding.split("\t")[head.split("\t").index("suggestion")] == "topics"
+    (found,) = yaml.safe_load(_run("validate", file, "--format", "yaml").stdout)
+    assert (found["severity"], found["line"]) == ("warning", 6)
+    chosen = ("explain", file, "--flow", "A->B", "--key", "ssl.key.password")
+    settings = yaml.safe_load(_run(*chosen, "--format", "yaml").stdout)
+    assert {each["value"] for each in settings} == {"[hidden]"}
+    head, *lines = _run(*chosen, "--format", "tsv").stdout.splitlines()
+    assert head == "flow\tpart\tkey\tvalue\torigin"
+    assert len(lines) == len(settings) > 0
+
+
+def test_nothing_is_found_in_json_where_nothing_is_wrong(good: Path) -> None:
+    assert _run("validate", good, "--format", "json").stdout == ""
 
 
 def test_notes_do_not_fail_a_validation(tmp_path: Path) -> None:
