@@ -16,6 +16,8 @@ from mm2.config.flow_config import FlowConfig
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.text.expressions import hide
 from mm2.config.text.properties import load
+from mm2.core.filters import NamePatterns
+from mm2.core.lists import parse_list
 from mm2.errors import ClusterError, ConfigError, ConfigErrors
 
 T = TypeVar("T")
@@ -151,3 +153,11 @@ def maker_of(file: Path) -> MirrorMakerConfig:
         end(USAGE, *(f"{file}: {problem}" for problem in errors.problems))
     except ConfigError as error:
         raise click.UsageError(str(error)) from error
+
+
+def patterns_of(topics: str | None) -> NamePatterns:
+    """What ``--topics`` says, all topics if it is not given; a wrong one is wrong usage."""
+    try:
+        return NamePatterns([".*"] if topics is None else parse_list("--topics", topics))
+    except ConfigError as error:
+        raise click.UsageError(f"--topics {topics}: {error}") from error

@@ -27,6 +27,7 @@ from mm2.cli.options import (
     USAGE,
     end,
     flow_of,
+    patterns_of,
     run,
     tell,
 )
@@ -35,9 +36,7 @@ from mm2.cli.rows import Row, rendered
 from mm2.cli.verify_rebalance_command import rebalance
 from mm2.cli.verify_replicas_command import replicas
 from mm2.config.flow_config import FlowConfig
-from mm2.core.filters import NamePatterns
-from mm2.core.lists import parse_list
-from mm2.errors import ConfigError, FatalError
+from mm2.errors import FatalError
 
 if TYPE_CHECKING:  # NumPy takes a second to import, and other commands do not need it.
     from flows.verify.comparison_spec import ComparedPart, ComparisonSpec, PartResult
@@ -104,7 +103,7 @@ def copies(
     """
     if seed is not None and not sample:
         raise click.UsageError("--seed is for --sample: leave it out, or add --sample.")
-    config, wanted = flow_of(file, flow), _patterns(topics)
+    config, wanted = flow_of(file, flow), patterns_of(topics)
     drawn = (secrets.randbelow(_SEEDS) if seed is None else seed) if sample else None
     from mm2.client.plan_verification import plan_verification  # noqa: PLC0415 - see above
 
@@ -125,13 +124,6 @@ def copies(
     tell([report.summary])
     if report.differs:
         sys.exit(CHECK_FAILED)
-
-
-def _patterns(topics: str | None) -> NamePatterns:
-    try:
-        return NamePatterns([".*"] if topics is None else parse_list("--topics", topics))
-    except ConfigError as error:
-        raise click.UsageError(f"--topics {topics}: {error}") from error
 
 
 def _compared(config: FlowConfig, plan: VerificationPlan) -> list[PartResult]:

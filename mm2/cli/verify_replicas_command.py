@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mm2.cli.options import CHECK_FAILED, FORMAT, client_properties, run, tell
+from mm2.cli.options import CHECK_FAILED, FORMAT, client_properties, patterns_of, run, tell
 from mm2.cli.rows import Row, rendered
 from mm2.core.filters import NamePatterns
-from mm2.core.lists import parse_list
 from mm2.core.model import TopicPartition
-from mm2.errors import ConfigError, Unavailable
+from mm2.errors import Unavailable
 
 if TYPE_CHECKING:  # --help answers at once without it.
     from mm2.kafka.logs.replica_check import ReplicaCheck
@@ -75,7 +74,7 @@ def replicas(  # noqa: PLR0917 - options
     Exit status: 0 all replicas are equal, 1 some are not or could not be compared, 2 wrong usage,
     3 the cluster cannot be reached, or refuses.
     """
-    wanted = _patterns(topics)
+    wanted = patterns_of(topics)
     properties = client_properties(bootstrap_server, file)
     found = run(lambda: _checks(properties, wanted, patience, most))
     if not found:
@@ -89,13 +88,6 @@ def replicas(  # noqa: PLR0917 - options
     tell([f"{len(found) - unequal} of {len(found)} replicas are equal to their leader's."])
     if unequal:
         sys.exit(CHECK_FAILED)
-
-
-def _patterns(topics: str) -> NamePatterns:
-    try:
-        return NamePatterns(parse_list("--topics", topics))
-    except ConfigError as error:
-        raise click.UsageError(f"--topics {topics}: {error}") from error
 
 
 async def _checks(

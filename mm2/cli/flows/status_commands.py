@@ -10,13 +10,14 @@ from typing import Final, NoReturn
 
 import click
 
-from mm2.cli.flows.status_rows import BY, COLUMNS, Found, rows_of
+from mm2.cli.flows.status_rows import BY, COLUMNS, Found, ShownRow, rows_of
 from mm2.cli.options import (
     CHECK_FAILED,
     FILE,
     FORMAT,
     UNREACHABLE,
     maker_of,
+    patterns_of,
     refuse_usage,
     tell,
 )
@@ -32,6 +33,7 @@ from mm2.herder.view.flow_views import FlowView
 _READY_WITHIN_S: Final = 5.0
 
 _Show = Callable[[Sequence[Found]], None]
+_Choose = Callable[[list[ShownRow]], list[ShownRow]]
 
 
 _FLOW: Final = click.option("--flow", help="Only this flow, written A->B.")
@@ -95,25 +97,57 @@ def topics(file: Path, flow: str | None, watch: float | None, format_: str) -> N
 @click.command("lag")
 @FILE
 @_FLOW
+@click.option(
+    "--topics",
+    metavar="PATTERN[,PATTERN...]",
+    help="Only partitions of these topics of the source, as in the key topics.",
+)
+@click.option(
+    "--top", type=click.IntRange(1), metavar="N", help="Of each flow the N that are most behind."
+)
 @WATCH
 @FORMAT
-def lag(file: Path, flow: str | None, watch: float | None, format_: str) -> None:
+def lag(
+    file: Path,
+    flow: str | None,
+    watch: float | None,
+    format_: str,
+    *,
+    topics: str | None,
+    top: int | None,
+) -> None:
     """
     Shows how far each partition is behind its source; those of each flow that are most, first.
 
-    Exit status: as that of mm2 status.
+    Exit status: as that of mm2 status, whichever partitions are shown.
     """
-    _run(file, flow, "lag", watch, format_)
+    patterns = patterns_of(topics)
+
+    def choose(rows: list[ShownRow]) -> list[ShownRow]:
+        return [each for each in rows if str(each.row["topic"]) in patterns][:top]
+
+    _run(file, flow, "lag", watch, format_, choose)
 
 
-def _run(file: Path, flow: str | None, by: str, watch: float | None, format_: str) -> NoReturn:
+def _all(rows: list[ShownRow]) -> list[ShownRow]:
+    return rows
+
+
+def _run(  # noqa: PLR0917 - the options of all these commands
+    file: Path,
+    flow: str | None,
+    by: str,
+    watch: float | None,
+    format_: str,
+    choose: _Choose = _all,
+) -> NoReturn:
     configs, failed = _flows_of(file, flow)
     flows = [*(each.flow for each in configs), *(each.flow for each in failed)]
     last: list[Found] = []
 
     def show(found: Sequence[Found]) -> None:
         last[:] = [*found, *failed]
-        _show(flows, last, by, format_)
+        _show(flows, last, by, format_, choose)
 
     run_until_interrupted(
         lambda: _watch(configs, watch, show) if watch else look(lambda: _views(configs), show, None)
@@ -173,9 +207,17 @@ async def _watch(configs: Sequence[FlowConfig], seconds: float, show: _Show) -> 
         await look(views, show, seconds)
 
 
-def _show(flows: Sequence[SourceAndTarget], found: Sequence[Found], by: str, format_: str) -> None:
+def _show(
+    flows: Sequence[SourceAndTarget],
+    found: Sequence[Found],
+    by: str,
+    format_: str,
+    choose: _Choose,
+) -> None:
     shown = [
-        row for flow, each in zip(flows, found, strict=True) for row in rows_of(flow, each, by)
+        row
+        for flow, each in zip(flows, found, strict=True)
+        for row in choose(rows_of(flow, each, by))
     ]
     show_rows(COLUMNS[by], [each.row for each in shown], format_, [each.is_bad for each in shown])
     tell(dict.fromkeys(str(each) for each in found if isinstance(each, ClusterError)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -12,6 +13,7 @@ from click.testing import CliRunner
 from mm2.cli.flows.status_commands import exit_status
 from mm2.cli.flows.status_rows import COLUMNS, rows_of
 from mm2.cli.mm2 import main
+from mm2.config.flow_config import FlowConfig
 from mm2.core.connect.status_records import RunState
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
 from mm2.errors import Unavailable
@@ -137,6 +139,40 @@ def test_the_partitions_that_are_most_behind_come_first() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        ((), [("orders", 900), ("orders", 20), ("payments", 5), ("orders.old", 3)]),
+        (("--top", "2"), [("orders", 900), ("orders", 20)]),
+        (("--topics", "orders"), [("orders", 900), ("orders", 20)]),
+        (("--topics", "pay.*,orders[.]old"), [("payments", 5), ("orders.old", 3)]),
+        (("--topics", "pay.*,orders", "--top", "1"), [("orders", 900)]),
+    ],
+)
+def test_some_of_many_partitions_are_shown_on_demand(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    shown: list[tuple[str, int]],
+) -> None:
+    lags = [("orders.old", 3), ("orders", 900), ("payments", 5), ("orders", 20)]
+    partitions = [
+        replace(_VIEW.partitions[0], source=TopicPartition(TopicName(topic), number), lag=lag)
+        for number, (topic, lag) in enumerate(lags)
+    ]
+
+    async def view(_: FlowConfig) -> FlowView:
+        return replace(_VIEW, partitions=tuple(partitions))
+
+    monkeypatch.setattr("mm2.cli.flows.status_commands.view_flow", view)
+    file = tmp_path / "mm2.properties"
+    text = TWO_CLUSTERS_TEXT + "A->B.enabled = true\nemit.heartbeats.enabled = false\n"
+    file.write_text(text)
+    done = CliRunner().invoke(main, ["lag", str(file), *words, "--format", "json"])
+    assert [(each["topic"], each["lag"]) for each in json.loads(done.stdout)] == shown
+    assert done.exit_code == 1
+
+
 def test_a_connector_and_its_tasks_are_rows() -> None:
     connector, task = rows_of(_FLOW, _VIEW, "task")
     assert (connector.row["task"], connector.is_bad) == (None, False)
@@ -197,3 +233,11 @@ def test_wrong_usage_is_refused(tmp_path: Path, words: tuple[str, ...]) -> None:
     file = tmp_path / "mm2.properties"
     file.write_text(TWO_CLUSTERS_TEXT + "A->B.enabled = true\n")
     assert CliRunner().invoke(main, ["status", str(file), *words]).exit_code == 2
+
+
+@pytest.mark.parametrize("words", [("--topics", "["), ("--top", "0")])
+def test_what_chooses_among_partitions_is_checked(tmp_path: Path, words: tuple[str, ...]) -> None:
+    file = tmp_path / "mm2.properties"
+    file.write_text(TWO_CLUSTERS_TEXT + "A->B.enabled = true\n")
+    done = CliRunner().invoke(main, ["lag", str(file), *words])
+    assert (done.exit_code, words[0] in done.stderr) == (2, True)
