@@ -23,12 +23,14 @@ class DeployedListeners:
         rest: the first of the REST interface.
         metrics: the first of those that answer metrics and health alone, without a login.
         rest_asks_for_login: whether probes without a name and a password are refused there.
+        has_metrics: whether the listeners answer with metrics.
         added: properties that the file does not have.
     """
 
     rest: Listener | None = None
     metrics: Listener | None = None
     rest_asks_for_login: bool = False
+    has_metrics: bool = False
     added: Mapping[str, str]
 
     @property
@@ -36,6 +38,12 @@ class DeployedListeners:
         """Where to ask for health over plain HTTP; None if no listener answers it."""
         rest = None if self.rest_asks_for_login else self.rest
         return next((each for each in (self.metrics, rest) if each and each.scheme == "http"), None)
+
+    @property
+    def scraped(self) -> Listener | None:
+        """Where metrics are to be had without a login; None if nowhere."""
+        rest = None if self.rest_asks_for_login else self.rest
+        return (self.metrics or rest) if self.has_metrics else None
 
     @property
     def probed_port(self) -> str:
@@ -66,4 +74,10 @@ def deployed_listeners(maker: MirrorMakerConfig, *, opens: bool) -> DeployedList
     if opens and metrics is None and rest and rest.scheme == "http" and asks:
         metrics = _ADDED
         added[METRICS_LISTENERS] = ", ".join(map(str, (*settings.metrics_listeners, metrics)))
-    return DeployedListeners(rest=rest, metrics=metrics, rest_asks_for_login=asks, added=added)
+    return DeployedListeners(
+        rest=rest,
+        metrics=metrics,
+        rest_asks_for_login=asks,
+        has_metrics=settings.metrics.enabled,
+        added=added,
+    )

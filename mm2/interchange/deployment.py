@@ -14,6 +14,7 @@ from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.interchange.deployed_listeners import DeployedListeners, deployed_listeners
 from mm2.interchange.named_files import NamedFile, named_files
 from mm2.interchange.properties_text import property_line
+from mm2.interchange.scrape_job import ScrapeJob, scrape_job
 from mm2.interchange.secret_references import References, references
 from mm2.interchange.spark_on_kubernetes import POD_FIELDS, for_driver_in_pod, is_on_kubernetes
 from mm2.stop_deadlines import CLASSES_S, JVM_S, PROCESS_S, REST_S, herders_s
@@ -42,6 +43,7 @@ class Deployment:
         references: what it reads from elsewhere.
         files: that it names by their paths, outside of folders that it reads as a whole.
         listeners: that others than the machine itself can reach.
+        scrape: how Prometheus gets a node's metrics; None if it does not.
         grace_s: seconds from SIGTERM until the process may be killed.
         memory_mb: that a node needs, with tasks of all flows unless these are in pods of their own.
         pod_fields: fields of the node's pod by the variables that hold them, for Spark's executors
@@ -57,6 +59,7 @@ class Deployment:
     references: References
     files: Sequence[NamedFile]
     listeners: DeployedListeners
+    scrape: ScrapeJob | None
     grace_s: int
     memory_mb: int
     pod_fields: Mapping[str, str]
@@ -101,6 +104,7 @@ def deployment_of(
         references=found,
         files=named_files(found.properties, found.folders),
         listeners=listeners,
+        scrape=scrape_job(maker, name),
         grace_s=_grace_s(flows),
         memory_mb=_DRIVER_MB + _TASK_MB * tasks,
         pod_fields=POD_FIELDS if in_pods else {},

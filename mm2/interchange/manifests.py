@@ -19,12 +19,16 @@ _TEMPLATES: Final[Mapping[str, Mapping[str, str]]] = {
 """Templates by the names of the files that each kind consists of."""
 
 SHIPPED: Final[Mapping[str, str]] = {"prometheus": ALERTS, "grafana": DASHBOARD}
-"""Kinds that are the same for each mirror."""
+"""Files of kinds that are the same for each mirror."""
+
+_SCRAPE: Final = "prometheus-scrape.yml"
 
 
 def manifests(kind: str, deployment: Deployment) -> dict[str, str]:
     """The texts of a kind's files, by their names."""
     if kind in SHIPPED:
-        return {SHIPPED[kind]: shipped(SHIPPED[kind])}
+        has_job = kind == "prometheus" and deployment.scrape is not None
+        job = {_SCRAPE: filled(f"{_SCRAPE}.j2", mirror=deployment)} if has_job else {}
+        return {SHIPPED[kind]: shipped(SHIPPED[kind]), **job}
     files = _TEMPLATES[kind].items()
     return {name: filled(template, mirror=deployment) for name, template in files}

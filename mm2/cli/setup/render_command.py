@@ -57,7 +57,8 @@ def render(
     """
     Renders what runs the mirror of FILE, or watches it.
 
-    An image, a compose file, manifests, a unit; rules of alerts, and a dashboard.
+    An image, a compose file, manifests, a unit; rules of alerts with a job that scrapes, and a
+    dashboard.
 
     Secrets of the file are not rendered: the configuration reads them from the environment, and
     standard error says which variables it needs.
@@ -81,6 +82,8 @@ def render(
     else:
         _write(texts, output)
     if kind in SHIPPED:
+        silent = kind == "prometheus" and deployment.scrape is None
+        tell(["No listener answers with metrics: there is no scrape job."] if silent else [])
         return
     tell(
         f"{key} is to be given as ${variable}."

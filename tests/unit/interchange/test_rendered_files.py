@@ -1,0 +1,70 @@
+"""``mm2 render``: files that a configuration names are there where the mirror runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import kubernetes_validate
+import yaml
+
+from tests.support.rendered import render
+
+_FILES = {
+    "rest__basic__auth__file": "/etc/mm2/users",
+    "A__ssl__truststore__location": "/stores/trust.jks",
+    "B__consumer__ssl__keystore__location": "own.p12",
+    "listeners__https__ssl__keystore__location": "/stores/trust.jks",
+    "A__ssl__keystore__location": "${env:KEY_STORE}",
+}
+
+
+def test_files_that_are_named_are_of_a_secret(tmp_path: Path) -> None:
+    done = render(tmp_path, "kubernetes", **_FILES)
+    found = {each["kind"]: each for each in yaml.safe_load_all(done.stdout)}
+    kubernetes_validate.validate(found["Deployment"], "1.33", strict=True)
+    pod = found["Deployment"]["spec"]["template"]["spec"]
+    mounts = {
+        each["mountPath"]: each.get("subPath") for each in pod["containers"][0]["volumeMounts"]
+    }
+    assert mounts == {
+        "/etc/mm2": None,
+        "/tmp": None,
+        "/var/cache/numba": None,
+        "/stores/trust.jks": "stores-trust.jks",
+        "/own.p12": "own.p12",
+    }
+    volumes = {each["name"]: each for each in pod["volumes"]}
+    assert volumes["files"]["secret"] == {"secretName": "mm2-files"}
+    assert volumes["config"]["projected"]["sources"] == [
+        {"configMap": {"name": "mm2"}},
+        {"secret": {"name": "mm2-files", "items": [{"key": "etc-mm2-users", "path": "users"}]}},
+    ]
+    for file in ('etc-mm2-users="/etc/mm2/users', 'own.p12="./own.p12', 'stores-trust.jks="/'):
+        assert f"--from-file={file}" in done.stdout
+
+
+def test_files_that_are_named_are_mounted_by_compose(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert render(tmp_path, "compose", "--output", str(out), **_FILES).exit_code == 0
+    service = yaml.safe_load((out / "compose.yaml").read_text())["services"]["mm2"]
+    assert sorted(service["volumes"][2:]) == [
+        "./own.p12:/own.p12:ro",
+        "/etc/mm2/users:/etc/mm2/users:ro",
+        "/stores/trust.jks:/stores/trust.jks:ro",
+    ]
+
+
+def test_a_file_of_a_folder_that_is_mounted_is_not_mounted_again(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (tmp_path / "secrets.properties").write_text("key = s3cret\n")
+    changes = {
+        "config__providers": "file",
+        "config__providers__file__class": (
+            "org.apache.kafka.common.config.provider.FileConfigProvider"
+        ),
+        "A__ssl__key__password": f"${{file:{tmp_path}/secrets.properties:key}}",
+        "A__ssl__truststore__location": f"{tmp_path}/trust.jks",
+    }
+    assert render(tmp_path, "compose", "--output", str(out), **changes).exit_code == 0
+    service = yaml.safe_load((out / "compose.yaml").read_text())["services"]["mm2"]
+    assert service["volumes"][2:] == [f"{tmp_path}:{tmp_path}:ro"]
