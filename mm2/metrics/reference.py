@@ -8,6 +8,7 @@ from typing import Any, Final
 from mm2.metrics import (
     connect_series,
     copy_series,
+    event_series,
     java_series,
     own_series,
     spark_series,
@@ -39,6 +40,10 @@ the new format. Labels: `source`, `target`, `group`, `topic` (the remote one), `
 
 _COPIES_TEXT: Final = """\
 Of flows and topics to which a task has copied, as `mm2 status` and `mm2 topics` show them."""
+
+_EVENTS_TEXT: Final = """\
+Of this node and of its tasks, as far as they are logged: `--log-level error` counts no warnings.
+`event` is one of [the list](events.md), or `other`. Most series begin with the first such event."""
 
 _STREAMS_TEXT: Final = """\
 Where `--metrics.listener` of [the legacy tool](../how-to/run-the-legacy-mirror-maker.md) says. Its
@@ -86,6 +91,11 @@ def reference_page() -> str:
                 "## Spark",
                 "Of a node whose `spark.master` is a cluster; there are none with a local one.",
                 _rows(spark_series.OF_SPARK, ""),
+            ),
+            *_section(
+                "## Log events",
+                _EVENTS_TEXT,
+                _rows(event_series.OF_EVENTS, "`event`, `level`"),
             ),
             *_section(
                 "## kafka-mirror-maker",

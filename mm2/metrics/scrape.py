@@ -20,6 +20,7 @@ from mm2.herder.view.flow_topics import now_ms
 from mm2.herder.view.led_flow import LedFlow
 from mm2.metrics import connect_series, java_series, own_series
 from mm2.metrics.copy_series import of_copies
+from mm2.metrics.event_series import of_events
 from mm2.metrics.exposition import Family, Series, families, labels_of
 from mm2.metrics.groups import MeteredGroup, groups_of
 from mm2.metrics.own_series import Cut
@@ -96,6 +97,7 @@ def exported(seen: Seen, settings: MetricsSettings) -> Iterator[Family[Any]]:
     yield from own_series.of_partitions(seen.partitions)
     yield from own_series.of_groups(seen.groups, seen.cuts)
     yield from of_spark()
+    yield from of_events()
     yield from _of_process()
 
 

@@ -21,6 +21,7 @@ import structlog
 
 from mm2.config.text.expressions import hidden_in, hide
 from mm2.core.json_text import read_json
+from mm2.telemetry.event_counts import EVENT_COUNTS
 from mm2.telemetry.events import EVENTS
 from mm2.telemetry.log_settings import log_format, log_level, wants_colours
 from mm2.telemetry.recent_events import RECENT_EVENTS
@@ -46,9 +47,9 @@ def configure_logs(stream: TextIO | None = None) -> None:
     _quiet_libraries()
     if log_format() == "console" or (log_format() == "auto" and stream.isatty()):
         explained = _explain_event, _console(colors=wants_colours(stream))
-        _configure(stream, RECENT_EVENTS, *explained)
+        _configure(stream, RECENT_EVENTS, EVENT_COUNTS, *explained)
     else:
-        _configure(stream, RECENT_EVENTS, structlog.processors.JSONRenderer())
+        _configure(stream, RECENT_EVENTS, EVENT_COUNTS, structlog.processors.JSONRenderer())
 
 
 def _console(*, colors: bool) -> structlog.dev.ConsoleRenderer:

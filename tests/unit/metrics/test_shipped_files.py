@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -15,7 +13,10 @@ import yaml
 
 from mm2.metrics.shipped import ALERTS, DASHBOARD, shipped
 from mm2.metrics.spark_series import OF_SPARK
+from mm2.telemetry.event_counts import SYNC_FAILURES
+from mm2.telemetry.events import EVENTS
 from mm2.telemetry.spark_use import OF_PROCESS, SparkUse
+from tests.support.promtool import NEEDS_PROMTOOL, promtool
 from tests.support.scrapes import Scrape, full_flow, scrape
 
 _WORDS = {"by", "without", "or", "unless", "and", "on", "ignoring", "Inf", "bool", "offset"}
@@ -24,10 +25,6 @@ _SELECTOR = re.compile(r"([a-zA-Z_:][a-zA-Z0-9_:]*)\s*\{([^}]*)\}")
 _GROUPING = re.compile(r"\b(?:by|without)\s*\(([^)]*)\)")
 _OF_PROMETHEUS: Final = {"instance", "job"}
 """Labels that Prometheus adds to what it scrapes."""
-_PROMTOOL: Final = shutil.which("promtool")
-_NEEDS_PROMTOOL: Final = pytest.mark.skipif(
-    _PROMTOOL is None, reason="there is no promtool; it is in Debian's package prometheus"
-)
 _NAME = re.compile(r"(?<![\w:$])[a-zA-Z_:][a-zA-Z0-9_:]*(?!\s*\()(?![\w:])")
 
 
@@ -102,6 +99,14 @@ def _labels_after(query: str) -> set[str]:
     return _OF_PROMETHEUS | set(_scraped().all(name)[0].labels)
 
 
+def test_rules_about_events_read_counts_that_begin_at_zero() -> None:
+    """Prometheus sees no increase of a series that is not there before it."""
+    rules = yaml.safe_load(shipped(ALERTS))["groups"][0]["rules"]
+    named = {each for rule in rules for each in re.findall(r'event=~?"([^"]+)"', rule["expr"])}
+    assert {event for each in named for event in each.split("|")} == {*SYNC_FAILURES}
+    assert {*SYNC_FAILURES} <= EVENTS.keys()
+
+
 def test_panels_lie_side_by_side() -> None:
     places = set[tuple[int, int]]()
     for panel in json.loads(shipped(DASHBOARD))["panels"]:
@@ -120,23 +125,23 @@ def test_all_that_is_known_of_a_spark_cluster_is_drawn() -> None:
     assert {series.name for series in OF_SPARK} <= drawn
 
 
-@_NEEDS_PROMTOOL
+@NEEDS_PROMTOOL
 def test_prometheus_takes_the_rules(tmp_path: Path) -> None:
     rules = tmp_path / ALERTS
     rules.write_text(shipped(ALERTS))
-    _promtool("check", "rules", rules)
+    promtool("check", "rules", rules)
 
 
-@_NEEDS_PROMTOOL
+@NEEDS_PROMTOOL
 def test_prometheus_understands_every_query(tmp_path: Path) -> None:
     """Each is written as a rule; Grafana's variables stand for texts."""
     rules = tmp_path / "queries.yml"
     queries = [{"record": f"query:{n}", "expr": each} for n, each in enumerate(_queries())]
     rules.write_text(yaml.safe_dump({"groups": [{"name": "queries", "rules": queries}]}))
-    _promtool("check", "rules", rules)
+    promtool("check", "rules", rules)
 
 
-@_NEEDS_PROMTOOL
+@NEEDS_PROMTOOL
 def test_tasks_that_wait_for_spark_raise_an_alert_with_the_name_of_the_node(
     tmp_path: Path,
 ) -> None:
@@ -159,12 +164,4 @@ def test_tasks_that_wait_for_spark_raise_an_alert_with_the_name_of_the_node(
     case = {"interval": "1m", "input_series": [waiting, lost], "alert_rule_test": alerts}
     tests = tmp_path / "tests.yml"
     tests.write_text(yaml.safe_dump({"rule_files": [ALERTS], "tests": [case]}))
-    _promtool("test", "rules", tests)
-
-
-def _promtool(*words: str | Path) -> None:
-    assert _PROMTOOL is not None
-    done = subprocess.run(
-        [_PROMTOOL, *words], capture_output=True, text=True, check=False, timeout=60
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    promtool("test", "rules", tests)
