@@ -11,10 +11,7 @@ from typing import Final
 from mm2.config.text.expressions import expressions
 
 CONFIGURATION_FOLDER: Final = "/etc/mm2"
-_KEY: Final = re.compile(
-    r"(?:.*\.)?(?:ssl\.(?:key|trust)store\.location"
-    r"|sasl\.oauthbearer\.assertion\.[a-z.]*file|rest\.basic\.auth\.file)"
-)
+_KEY: Final = re.compile(r"(?:.*\.)?ssl\.(?:key|trust)store\.location|rest\.basic\.auth\.file")
 _NOT_FOR_KEYS: Final = re.compile(r"[^-._A-Za-z0-9]+")
 
 
@@ -53,7 +50,7 @@ class NamedFile:
 
 def named_files(properties: Mapping[str, str], folders: Sequence[str]) -> tuple[NamedFile, ...]:
     """
-    The files that keys name: key stores, trust stores, passwords of REST, assertions of OAuth.
+    The files that keys name: key stores, trust stores, and the passwords of REST.
 
     Args:
         folders: that are mounted anyway; their files need nothing more.
