@@ -195,7 +195,8 @@ REST_KEYS: Final = (
         " Empty: everybody who can reach it."),
     _own(METRICS_ENABLED, Type.BOOLEAN, "true", "Whether this node serves metrics, at /metrics."),
     _own(METRICS_LISTENERS, Type.LIST, "",
-        "Where metrics alone are served, without a login: http://host:port or https://host:port."
+        "Where metrics and health alone are served, without a login: http://host:port or"
+        " https://host:port."
         " Empty: on the REST interface's listeners."),
     _own(METRICS_ALIASES, Type.LIST, "",
         "Other names under which Java's metrics are exported, too: snake, for"
