@@ -9,7 +9,7 @@ from prometheus_client.samples import Sample
 
 from mm2.config.metrics_settings import MetricsSettings
 from mm2.herder.view.led_flow import LedFlow
-from mm2.metrics.scrape import scraped, seen_now
+from mm2.metrics.scrape import exported, seen_now
 from mm2.protocol.checkpoint_progress import (
     CheckpointLatency,
     CheckpointProgress,
@@ -61,7 +61,9 @@ def scrape(
     """What a node that leads these flows exports."""
     settings = MetricsSettings(aliases=tuple(aliases), most_groups=most_groups)
     led = [LedFlow(each.config, each.snapshot) for each in seen]
-    return Scrape(scraped(seen_now(led, settings, now_ms), settings))
+    return Scrape(
+        "".join(family.text() for family in exported(seen_now(led, settings, now_ms), settings))
+    )
 
 
 def full_flow(**changes: str) -> SeenFlow:
