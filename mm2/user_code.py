@@ -74,11 +74,11 @@ class Foreign:
         What it raises is logged.
         """
         closed: Future[None] = Future()
-        closed.add_done_callback(self._tell_of_close)
+        closed.add_done_callback(self._report_close)
         _closing.add(closed)
         self._put(lambda: _set_result(closed, function))
 
-    def _tell_of_close(self, closed: Future[None]) -> None:
+    def _report_close(self, closed: Future[None]) -> None:
         _closing.discard(closed)
         if error := closed.exception():
             _warn(name=self._name, error=str(error))

@@ -14,7 +14,7 @@ from mm2.errors import Unavailable
 log = structlog.get_logger()
 
 
-class OffsetsUntold(Unavailable):
+class OffsetsUnknown(Unavailable):
     """
     Who may have offsets of some partitions does not answer.
 
@@ -95,7 +95,7 @@ class BothStores:
         As in ``OffsetStore``.
 
         Raises:
-            OffsetsUntold: the other does not answer, and one has none of some partitions.
+            OffsetsUnknown: the other does not answer, and one has none of some partitions.
             ClusterError: they cannot be read.
         """
         wanted = list(partitions)
@@ -106,7 +106,7 @@ class BothStores:
                     "stream.offsets_of_kafka_alone", partitions=len(found), error=str(others)
                 )
             if unknown := frozenset(wanted) - found.keys():
-                raise OffsetsUntold(others, found, unknown) from others
+                raise OffsetsUnknown(others, found, unknown) from others
             return found
         for where, offset in others.items():
             found[where] = max(offset, found.get(where, offset))

@@ -27,7 +27,7 @@ from typing import Final
 import stamina
 import structlog
 
-from flows.legacy.offset_stores import BothStores, OffsetStore, OffsetsUntold
+from flows.legacy.offset_stores import BothStores, OffsetStore, OffsetsUnknown
 from flows.legacy.rebalance_listener import ListenerCalls
 from flows.legacy.record_copier import RecordCopier
 from flows.legacy.stream_offsets import StreamOffsets
@@ -135,7 +135,7 @@ class OwnedPartitions:
             unknown: Collection[TopicPartition] = ()
             try:
                 known: Mapping[TopicPartition, int] = await self.store.committed(asked)
-            except OffsetsUntold as error:
+            except OffsetsUnknown as error:
                 known, unknown, untold = error.known, error.unknown, error
             except Unavailable as error:
                 return 0, error

@@ -94,7 +94,7 @@ class SqlExpressions:
             try:
                 found = record.selectExpr(f"{text}\n")
             except Py4JJavaError as error:
-                raise _mistake(name, text, _said(error)) from None
+                raise _mistake(name, text, _first_line(error)) from None
             if reason := self._refused(name, record, found):
                 raise _mistake(name, text, reason)
         if self._to_hide:
@@ -227,7 +227,7 @@ def _parts(name: Any) -> list[str]:
     return [str(found.apply(at)) for at in range(found.size())]
 
 
-def _said(error: Py4JJavaError) -> str:
+def _first_line(error: Py4JJavaError) -> str:
     """The first line of what Spark says that says something, with the place that it names."""
     java = error.java_exception
     lines = [line.strip() for line in str(java.getMessage()).splitlines()]

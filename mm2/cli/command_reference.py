@@ -135,7 +135,7 @@ def reference_page() -> str:
 
 
 def _legacy() -> str:
-    rows = "".join(f"| {_spellings(flag)} | {_cell(_told(flag))} |\n" for flag in FLAGS)
+    rows = "".join(f"| {_spellings(flag)} | {_cell(_flag_text(flag))} |\n" for flag in FLAGS)
     return f"{_LEGACY}{rows}{_LEGACY_STATUSES}"
 
 
@@ -144,7 +144,7 @@ def _spellings(flag: Flag) -> str:
     return ", ".join(f"`{name}`" for name in (flag.name, *flag.aliases)) + value
 
 
-def _told(flag: Flag) -> str:
+def _flag_text(flag: Flag) -> str:
     older = ", ".join(f"`{name}`" for name in flag.older)
     return f"{flag.doc} Deprecated: {older}." if older else flag.doc
 

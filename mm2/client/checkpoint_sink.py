@@ -100,7 +100,7 @@ class CheckpointSink:
         self._reach = reach
         self._origins = origins
         self._targets = targets
-        self._is_meant = is_meant
+        self._is_selected = is_meant
 
     async def round(self) -> Round:
         """Syncs all clusters at the same time; one that fails does not hold up the others."""
@@ -118,7 +118,7 @@ class CheckpointSink:
             origins = [each for each in self._origins if each.flow.target == alias]
             found = await asyncio.gather(*(_checkpoints(each, done) for each in origins))
             done.outcomes[alias] = await self._targets[alias].sync(
-                {group: each for group, each in merged(found).items() if self._is_meant(group)}
+                {group: each for group, each in merged(found).items() if self._is_selected(group)}
             )
         except ClusterError as error:
             done.failures[alias] = error

@@ -56,7 +56,7 @@ def verification_report(
     found, failures, is_unreachable = _by_partition(plan, results, most)
     loose = {part.where for part in plan.parts if part.finds_altered_only}
     partitions = [
-        _row(where, result, is_compared=where not in loose and _says_anything(result))
+        _row(where, result, is_compared=where not in loose and _compares_records(result))
         for where, result in sorted(found.items())
     ]
     partitions += [_row(where, ComparisonResult(), without_copy=1) for where in plan.without_copy]
@@ -92,7 +92,7 @@ def _by_partition(
     return found, list(dict.fromkeys(failures)), is_unreachable
 
 
-def _says_anything(result: ComparisonResult) -> bool:
+def _compares_records(result: ComparisonResult) -> bool:
     """Whether retention has left any record on both sides, if records were read."""
     return result.equal > 0 or result.not_comparable == 0
 

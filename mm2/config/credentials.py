@@ -194,10 +194,10 @@ def _has_tls(layer: Mapping[str, str]) -> bool:
 
 def _differs(name: str, layer: Mapping[str, str], below: Mapping[str, str]) -> bool:
     is_guard = name.startswith(_GUARDS) or (name.startswith("sasl.") and name.endswith(_URL))
-    return is_guard and layer[name] != below.get(name, _unsaid(name, layer))
+    return is_guard and layer[name] != below.get(name, _default_below(name, layer))
 
 
-def _unsaid(name: str, layer: Mapping[str, str]) -> str | None:
+def _default_below(name: str, layer: Mapping[str, str]) -> str | None:
     """What counts below where nothing is said; a login names its mechanism, or there is none."""
     return layer[name] if name == "sasl.mechanism" else _DEFAULTS.get(name)
 

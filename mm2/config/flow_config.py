@@ -42,10 +42,10 @@ from mm2.config.layers import (
     CONNECTOR_LEVEL,
     FlowLayers,
     Setting,
-    in_users_words,
     plain,
     resolved,
     spark_properties,
+    with_written_key,
 )
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.record_clients import DataSettings, read_data
@@ -230,7 +230,7 @@ class _Draft:
             own = effective_settings(self.layers, self.flow, connector, [])
             self._tell(unobeyed(own, parsed.properties, self.layers.raw))
             dropped = dropped_records(connector, parsed.properties)
-            self._tell((Support.NO_EFFECT, in_users_words(each, own)) for each in dropped)
+            self._tell((Support.NO_EFFECT, with_written_key(each, own)) for each in dropped)
         self._tell(unobeyed_by_process(self.layers.raw))
         of_source = connectors[SOURCE_CONNECTOR].properties
         settings = (
@@ -296,5 +296,5 @@ class _Draft:
     def _add(self, mistakes: Iterable[ConfigError], settings: Mapping[str, Setting]) -> None:
         """Remembers mistakes once each, under the keys that the user wrote."""
         for mistake in mistakes:
-            written = in_users_words(mistake, settings)
+            written = with_written_key(mistake, settings)
             self.mistakes.setdefault((written.key, written.message), self.layers.located(written))

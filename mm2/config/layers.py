@@ -151,7 +151,7 @@ def with_line(error: ConfigError, lines: Mapping[str, int]) -> ConfigError:
     )
 
 
-def in_users_words(error: ConfigError, settings: Mapping[str, Setting]) -> ConfigError:
+def with_written_key(error: ConfigError, settings: Mapping[str, Setting]) -> ConfigError:
     """
     The same mistake with the keys in its message as the user has written them.
 

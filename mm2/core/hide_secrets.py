@@ -67,14 +67,14 @@ def secrets_of(value: str, shown: str, *, within_words: bool = False) -> Iterato
         within_words: whether letters and digits beside it are no reason to show it.
     """
     parts = {part.strip() for part in (*value.split(","), *value.splitlines())}
-    for each in {value, value.strip(), *filter(is_telling, parts)} - {""}:
-        is_word = not within_words and _could_be_in_words(each)
+    for each in {value, value.strip(), *filter(is_recognizable, parts)} - {""}:
+        is_word = not within_words and _may_be_part_of_words(each)
         begins, ends = is_word and each[0].isalnum(), is_word and each[-1].isalnum()
         for text in _spellings(each):
             yield Secret(text, shown, begins, ends)
 
 
-def is_telling(value: str) -> bool:
+def is_recognizable(value: str) -> bool:
     """Whether a value is not so short, or so common, that any text may have it by chance."""
     if len(value) < _LEAST_PART or value.lower() in _COMMON:
         return False
@@ -108,7 +108,7 @@ class Screen:
         return "".join([*pieces, text[at:]])
 
 
-def _could_be_in_words(value: str) -> bool:
+def _may_be_part_of_words(value: str) -> bool:
     most = _LONG_WORD if value.isalpha() or value.isdigit() else _LONG
     return len(value) < most
 

@@ -64,7 +64,7 @@ class LegacyMirror:
         streams = plan.arguments.streams
         log.info("streams.started", version=__version__, group=plan.group, streams=streams)
         metrics = StreamMetrics(plan.group)
-        links = StreamLinks(token, metrics.told)
+        links = StreamLinks(token, metrics.take_progress)
         try:
             host, bound = self._addresses()
             port = await links.open(bound)

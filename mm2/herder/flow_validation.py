@@ -26,7 +26,7 @@ from mm2.config.keys.key_aliases import effective_settings
 from mm2.config.keys.key_table import CONNECTOR_DEFINITION
 from mm2.config.keys.key_types import Value
 from mm2.config.keys.keys_clients import CLIENT_KINDS, ClientKind
-from mm2.config.layers import FlowLayers, Setting, in_users_words, plain, resolved
+from mm2.config.layers import FlowLayers, Setting, plain, resolved, with_written_key
 from mm2.core.model import CONNECTORS, HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR, SourceAndTarget
 from mm2.errors import ConfigError, ConfigErrors
 from mm2.herder.flow_classes import class_mistakes
@@ -74,7 +74,7 @@ class FlowValidation:
         found: dict[tuple[str | None, str], ConfigError] = {}
         for part in parts:
             mistakes = [
-                in_users_words(each, part.settings) for each in class_mistakes(part.properties)
+                with_written_key(each, part.settings) for each in class_mistakes(part.properties)
             ]
             for client in part.clients():
                 origins = client.origins(_origins(worker), _origins(part.settings))
@@ -188,7 +188,7 @@ def _at(layers: FlowLayers, mistake: ConfigError, origins: _Properties) -> Confi
     written = {name: origin for name, origin in origins.items() if name != "client.id"}
     written.setdefault(key, f"{prefix}{key}")
     settings = {name: Setting("", origin, "") for name, origin in written.items()}
-    told = in_users_words(mistake, settings)
+    told = with_written_key(mistake, settings)
     if key not in origins:
         told.line = layers.located(ConfigError("", key=beside)).line
     return told

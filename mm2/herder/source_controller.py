@@ -197,7 +197,7 @@ class SourceController:
     def _share_of_slots(self) -> Iterator[FlowSlots]:
         """The flow's slots in Spark; whenever it may have more or fewer, it divides again."""
         slots = self._runner.slots.join(
-            changed=self._divide_anew,
+            changed=self._divide_again,
             refused=lambda task, why: self._on_failure(TaskKey(SOURCE_CONNECTOR, task), why),
         )
         try:
@@ -228,7 +228,7 @@ class SourceController:
     def _most(self, slots: FlowSlots) -> int:
         return self._tasks.most(self._config, slots, self._partitions)
 
-    def _divide_anew(self) -> None:
+    def _divide_again(self) -> None:
         self._changes.put_nowait(SHARES)
 
     def _spec(self, index: int) -> BundleSpec:
@@ -245,7 +245,7 @@ class SourceController:
             balance_every=self._config.source.assignment_balance,
             shares=RateShares(bundles.holders, self._publish_shares),
             tasks=None if self._config.source.tasks_max else self._tasks,
-            changed=self._divide_anew,
+            changed=self._divide_again,
         )
         await self._watch.run()
 

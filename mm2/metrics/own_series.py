@@ -100,7 +100,7 @@ OF_CONNECTORS: Final[Sequence[Series[MeteredConnector]]] = (
     Series(
         "mm2_connector_as_wanted",
         "1 if the connector and its tasks do what operators want of them.",
-        lambda each: int(each.view.is_as_wanted),
+        lambda each: int(each.view.is_in_target_state),
     ),
 )
 

@@ -62,7 +62,7 @@ class StreamMetrics:
         self._streams: dict[int, list[StreamPartition]] = {}
         self._commits: dict[int, dict[str, int]] = {}
 
-    def told(self, data: bytes) -> None:
+    def take_progress(self, data: bytes) -> None:
         """A stream tells how far it is."""
         number, partitions, commits = decode_stream(data)
         self._streams[number], self._commits[number] = partitions, commits

@@ -154,7 +154,7 @@ def _seen(view: FlowView, card: Callable[..., FlowCard]) -> FlowCard:
 
 
 def _health(view: FlowView, progress: FirstCopyProgress | None) -> Health:
-    if not view.is_as_wanted or any(each.error for each in view.partitions):
+    if not view.is_in_target_state or any(each.error for each in view.partitions):
         return Health.BAD
     if _copies_nothing(view) or view.state in {RunState.PAUSED, RunState.STOPPED}:
         return Health.RESTING

@@ -68,7 +68,7 @@ def alter(
                 return await commands.reset(dry_run=not execute)
             return await commands.alter(changes, reset=keys, dry_run=not execute)
 
-    tell(told(config, run(work), is_dry=not execute))
+    tell(change_lines(config, run(work), is_dry=not execute))
 
 
 def _setting(config: FlowConfig, text: str) -> tuple[str, str]:
@@ -83,7 +83,7 @@ def _bare(config: FlowConfig, key: str) -> str:
     return bare if file_key(config.flow, bare) == key else key
 
 
-def told(config: FlowConfig, done: Alteration, *, is_dry: bool = False) -> Iterable[str]:
+def change_lines(config: FlowConfig, done: Alteration, *, is_dry: bool = False) -> Iterable[str]:
     """What came of a change, in sentences."""
     yield from done.notes
     keys = ", ".join(done.change.keys) or "nothing is different"
@@ -127,7 +127,7 @@ def limit(file: Path, rate: str, flow: str | None, *, execute: bool) -> None:
     if done is None:
         tell([f"flow {config.flow}: nothing is different"])
     else:
-        tell(told(config, done, is_dry=not execute))
+        tell(change_lines(config, done, is_dry=not execute))
 
 
 def _rate(text: str) -> str | None:

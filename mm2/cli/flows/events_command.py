@@ -138,9 +138,9 @@ class _EventFilter:
 
     def all_of(self, events: Iterable[RecentEvent]) -> list[RecentEvent]:
         """All of those that are meant."""
-        return list(filter(self._is_meant, events))
+        return list(filter(self._is_selected, events))
 
-    def _is_meant(self, event: RecentEvent) -> bool:
+    def _is_selected(self, event: RecentEvent) -> bool:
         return (
             event.level in self._levels
             and self._flow in {None, event.flow}

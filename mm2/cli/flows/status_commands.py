@@ -160,7 +160,7 @@ def exit_status(found: Iterable[Found]) -> int:
     views = list(found)
     if any(isinstance(each, ClusterError) for each in views):
         return UNREACHABLE
-    is_fine = all(isinstance(each, FlowView) and each.is_as_wanted for each in views)
+    is_fine = all(isinstance(each, FlowView) and each.is_in_target_state for each in views)
     return 0 if is_fine else CHECK_FAILED
 
 

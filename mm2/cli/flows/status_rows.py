@@ -147,7 +147,7 @@ def _flow(view: FlowView) -> Iterator[ShownRow]:
         "heartbeat_age_ms": None if beat_ms is None else max(0, view.time_ms - beat_ms),
         "problems": _one_line("\n".join(problems_of(view)) or None),
     }
-    yield ShownRow(row, is_bad=not view.is_as_wanted)
+    yield ShownRow(row, is_bad=not view.is_in_target_state)
 
 
 def _nodes(view: FlowView) -> Iterator[ShownRow]:

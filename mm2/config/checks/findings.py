@@ -17,7 +17,7 @@ from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.keys.definition import Key, by_line
 from mm2.config.keys.key_types import lenient_boolean
 from mm2.config.keys.keys_mm2 import SQL
-from mm2.config.layers import Setting, in_users_words, with_line
+from mm2.config.layers import Setting, with_line, with_written_key
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.rest_settings import rest_of_file
 from mm2.config.text.properties import PropertiesFile
@@ -151,7 +151,7 @@ def _mistyped(written: str, value: str, key: Key) -> Iterator[Finding]:
         key.parse(value)
     except ConfigError as error:
         setting = Setting(value, written, "")
-        yield _finding(Severity.ERROR, in_users_words(error, {key.name: setting}))
+        yield _finding(Severity.ERROR, with_written_key(error, {key.name: setting}))
 
 
 def in_order(found: list[Finding], file: PropertiesFile) -> list[Finding]:

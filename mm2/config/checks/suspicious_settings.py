@@ -19,7 +19,7 @@ from mm2.config.keys.key_table import CONNECTOR_DEFINITION
 from mm2.config.keys.key_types import split_list
 from mm2.config.keys.keys_mm2 import SPARK_PREFIX
 from mm2.config.keys.keys_spark import misspelt
-from mm2.config.layers import in_users_words
+from mm2.config.layers import with_written_key
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.text.properties import PropertiesFile
 from mm2.config.text.redact import is_secret, shown
@@ -135,7 +135,7 @@ def _switched_off(maker: MirrorMakerConfig, config: FlowConfig) -> Iterator[Conf
         values, _ = parse_connector(CONNECTOR_DEFINITION[connector], part.properties)
         settings = effective_settings(maker, config.flow, connector, [])
         for doubt in switched_off(values):
-            yield in_users_words(doubt, settings)
+            yield with_written_key(doubt, settings)
 
 
 def _spark(maker: MirrorMakerConfig) -> Iterator[ConfigError]:

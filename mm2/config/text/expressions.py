@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from mm2.core.hide_secrets import Screen, Secret, is_telling, secrets_of
+from mm2.core.hide_secrets import Screen, Secret, is_recognizable, secrets_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ class Resolved:
             within_words: whether letters and digits beside it are no reason to show it.
         """
         is_known = (value, within_words) in self._known
-        if not is_known and value.strip() and (is_secret or is_telling(value.strip())):
+        if not is_known and value.strip() and (is_secret or is_recognizable(value.strip())):
             self._known.add((value, within_words))
             self.take(secrets_of(value, expression, within_words=within_words))
 

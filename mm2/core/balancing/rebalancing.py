@@ -90,7 +90,7 @@ class Balance:
         else:
             self.planned = self._packed(self._costs(rates), _GOAL)
 
-    def is_surely_even(self, sums: Mapping[int, float]) -> bool:
+    def is_certainly_even(self, sums: Mapping[int, float]) -> bool:
         """
         Whether the loads are even, as sums of bundles tell without a look at each partition.
 

@@ -117,7 +117,7 @@ class Bundles:
             rates: the same of the partitions, as far as known; asked for where the sums differ.
         """
         async with self._planning:
-            if self._handover.is_pending or self._balance.is_surely_even(sums):
+            if self._handover.is_pending or self._balance.is_certainly_even(sums):
                 return
             is_moved = await asyncio.to_thread(self._balance.look, rates())
         if is_moved:
@@ -233,7 +233,7 @@ class Bundles:
         async with self._publishing:
             if index in self._unpublished:
                 await self._publish_one(index)
-            self._running.begun(index)
+            self._running.mark_copying(index)
 
     async def stop(self) -> None:
         """Lets every bundle drain and commit; one that takes too long is ended."""

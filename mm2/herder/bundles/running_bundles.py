@@ -84,7 +84,7 @@ class RunningBundles:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def begun(self, index: int) -> None:
+    def mark_copying(self, index: int) -> None:
         """Notes that a bundle copies from now on."""
         del self._waiting[index]
 

@@ -145,7 +145,8 @@ class OffsetChanges:
         return [
             Change(where=where, before=before)
             for where, before in sorted(stored.items())
-            if topics is None or (where.topic in topics and _meant(topics[where.topic], where))
+            if topics is None
+            or (where.topic in topics and _is_selected(topics[where.topic], where))
         ]
 
     async def check_stopped(self) -> None:
@@ -191,5 +192,5 @@ def _raise(problems: list[ConfigError]) -> None:
         raise ConfigErrors(problems)
 
 
-def _meant(numbers: Collection[int], where: TopicPartition) -> bool:
+def _is_selected(numbers: Collection[int], where: TopicPartition) -> bool:
     return not numbers or where.partition in numbers

@@ -90,7 +90,7 @@ class ConnectorView:
     topics: tuple[str, ...] = ()
 
     @property
-    def is_as_wanted(self) -> bool:
+    def is_in_target_state(self) -> bool:
         """Whether it and all its tasks are in the target state."""
         states = {task.state for task in self.tasks} - {RunState.RESTARTING}
         return self.state is self.target_state and states <= {self.target_state}
@@ -211,9 +211,9 @@ class FlowView:
         return any(node.is_java for node in self.nodes)
 
     @property
-    def is_as_wanted(self) -> bool:
+    def is_in_target_state(self) -> bool:
         """Whether it has a leader, and all its connectors are in their target states."""
-        return self.is_led and all(each.is_as_wanted for each in self.connectors)
+        return self.is_led and all(each.is_in_target_state for each in self.connectors)
 
     @property
     def state(self) -> RunState:

@@ -85,7 +85,7 @@ class GroupConsumer:
         settings = group_member_settings(properties, group)
         library = logging.getLogger("mm2.librdkafka")
         try:
-            self._consumer = Consumer({**settings, "error_cb": self._told}, logger=library)
+            self._consumer = Consumer({**settings, "error_cb": self._log_error}, logger=library)
         except KafkaException as error:
             message = f"librdkafka refuses the consumer's settings: {error.args[0].str()}"
             raise ConfigError(message) from error
@@ -229,7 +229,7 @@ class GroupConsumer:
         if not under_way.cancelled():
             under_way.result()
 
-    def _told(self, error: KafkaError) -> None:
+    def _log_error(self, error: KafkaError) -> None:
         log.debug("stream.group_trouble", group=self._group, error=error.str())
 
     def _translated(self, error: KafkaError, what: str) -> ClusterError:

@@ -16,11 +16,11 @@ from mm2.errors import SchemaError
 from mm2.offset_manager.instance import OffsetManager
 from mm2.offset_manager.server.client_rights import ClientRights
 from mm2.offset_manager.server.offset_messages import (
+    AnsweredGroup,
+    AnsweredOffset,
     AskedGroup,
     ClientCommit,
     ClientFetch,
-    ToldGroup,
-    ToldOffset,
     write_commit_answer,
     write_fetch_answer,
 )
@@ -88,7 +88,7 @@ async def _commit(
     )
 
 
-async def _fetched(manager: OffsetManager, asked: AskedGroup, error: OffsetError) -> ToldGroup:
+async def _fetched(manager: OffsetManager, asked: AskedGroup, error: OffsetError) -> AnsweredGroup:
     topics = asked.topics
     partitions = None if topics is None else _partitions(topics)
     found: Mapping[TopicPartition, StoredOffset] = {}
@@ -96,16 +96,16 @@ async def _fetched(manager: OffsetManager, asked: AskedGroup, error: OffsetError
         error, found = await manager.fetch(asked.group, partitions)
     if not error:
         wanted = sorted(found) if partitions is None else partitions
-        return ToldGroup(asked.group, error, _topics(wanted, found))
+        return AnsweredGroup(asked.group, error, _topics(wanted, found))
     # Of each partition as well: aiokafka looks at nothing else, and would begin from the start.
     refused = [
         (topic, _refused((each.partition for each in several), error))
         for topic, several in groupby(partitions or (), key=attrgetter("topic"))
     ]
-    return ToldGroup(asked.group, error, refused)
+    return AnsweredGroup(asked.group, error, refused)
 
 
-def _without(hidden: Collection[str], told: ToldGroup, *, is_all: bool) -> ToldGroup:
+def _without(hidden: Collection[str], told: AnsweredGroup, *, is_all: bool) -> AnsweredGroup:
     """As brokers have it: who asks for all topics does not hear of those that it may not see."""
     error = OffsetError.TOPIC_AUTHORIZATION_FAILED
     topics = [
@@ -115,27 +115,27 @@ def _without(hidden: Collection[str], told: ToldGroup, *, is_all: bool) -> ToldG
         for topic, offsets in told.topics
         if not (is_all and topic in hidden)
     ]
-    return ToldGroup(told.group, told.error, topics)
+    return AnsweredGroup(told.group, told.error, topics)
 
 
-def _refused(partitions: Iterable[int], error: OffsetError) -> list[ToldOffset]:
-    return [ToldOffset(each, -1, -1, "", error) for each in partitions]
+def _refused(partitions: Iterable[int], error: OffsetError) -> list[AnsweredOffset]:
+    return [AnsweredOffset(each, -1, -1, "", error) for each in partitions]
 
 
 def _topics(
     wanted: Iterable[TopicPartition], found: Mapping[TopicPartition, StoredOffset]
-) -> list[tuple[TopicName, list[ToldOffset]]]:
+) -> list[tuple[TopicName, list[AnsweredOffset]]]:
     return [
-        (topic, [_told(each, found.get(each)) for each in partitions])
+        (topic, [_answered(each, found.get(each)) for each in partitions])
         for topic, partitions in groupby(wanted, key=attrgetter("topic"))
     ]
 
 
-def _told(where: TopicPartition, stored: StoredOffset | None) -> ToldOffset:
+def _answered(where: TopicPartition, stored: StoredOffset | None) -> AnsweredOffset:
     if stored is None:
-        return ToldOffset(where.partition, -1, -1, "", OffsetError.NONE)
+        return AnsweredOffset(where.partition, -1, -1, "", OffsetError.NONE)
     offset, _, metadata, epoch, _ = stored
-    return ToldOffset(where.partition, offset, epoch, metadata, OffsetError.NONE)
+    return AnsweredOffset(where.partition, offset, epoch, metadata, OffsetError.NONE)
 
 
 def _partitions(topics: Iterable[tuple[TopicName, Sequence[int]]]) -> list[TopicPartition]:
@@ -147,7 +147,7 @@ def _partitions(topics: Iterable[tuple[TopicName, Sequence[int]]]) -> list[Topic
     )
 
 
-def _size(group: ToldGroup) -> int:
+def _size(group: AnsweredGroup) -> int:
     """About the bytes of what is answered for a group."""
     return sum(
         len(topic) + sum(_TOLD_BYTES + len(each.metadata) for each in offsets)

@@ -115,7 +115,7 @@ class ClientFetch:
     groups: Sequence[AskedGroup]
 
 
-class ToldOffset(NamedTuple):
+class AnsweredOffset(NamedTuple):
     """What is answered for a partition of OffsetFetch; an offset of -1 is none."""
 
     partition: int
@@ -125,12 +125,12 @@ class ToldOffset(NamedTuple):
     error: OffsetError
 
 
-class ToldGroup(NamedTuple):
+class AnsweredGroup(NamedTuple):
     """What is answered for a group of OffsetFetch."""
 
     group: str
     error: OffsetError
-    topics: Sequence[tuple[TopicName, Sequence[ToldOffset]]]
+    topics: Sequence[tuple[TopicName, Sequence[AnsweredOffset]]]
 
 
 def read_offset_request(frame: bytes) -> ClientCommit | ClientFetch | None:
@@ -321,32 +321,35 @@ def write_commit_answer(request: ClientCommit, error: OffsetError) -> bytes:
     return _answer(request.correlation, throttle, _list(topics, is_flexible), is_flexible)
 
 
-def write_fetch_answer(request: ClientFetch, groups: Sequence[ToldGroup]) -> bytes:
+def write_fetch_answer(request: ClientFetch, groups: Sequence[AnsweredGroup]) -> bytes:
     """The answer to a fetch, with its length."""
     version = request.version
     is_flexible = version >= _FLEXIBLE_SINCE[OFFSET_FETCH]
     throttle = _NO_THROTTLE if version >= _THROTTLE_SINCE else b""
     if version >= _GROUPS_SINCE:
         encoded = (
-            compact_text(each.group) + _told_topics(each, version) + I16.pack(each.error) + NO_TAGS
+            compact_text(each.group)
+            + _answered_topics(each, version)
+            + I16.pack(each.error)
+            + NO_TAGS
             for each in groups
         )
         body = compact_array(encoded)
     else:
         (group,) = groups
-        body = _told_topics(group, version)
+        body = _answered_topics(group, version)
         if version >= _ERROR_SINCE:
             body += I16.pack(group.error)
     return _answer(request.correlation, throttle, body, is_flexible)
 
 
-def _told_topics(group: ToldGroup, version: int) -> bytes:
+def _answered_topics(group: AnsweredGroup, version: int) -> bytes:
     is_flexible = version >= _FLEXIBLE_SINCE[OFFSET_FETCH]
     has_epoch = version >= _FETCHED_EPOCH_SINCE
     encoded = (
         _topic(
             topic,
-            [_told(each, is_flexible=is_flexible, has_epoch=has_epoch) for each in offsets],
+            [_answered(each, is_flexible=is_flexible, has_epoch=has_epoch) for each in offsets],
             is_flexible=is_flexible,
         )
         for topic, offsets in group.topics
@@ -354,7 +357,7 @@ def _told_topics(group: ToldGroup, version: int) -> bytes:
     return _list(encoded, is_flexible)
 
 
-def _told(told: ToldOffset, *, is_flexible: bool, has_epoch: bool) -> bytes:
+def _answered(told: AnsweredOffset, *, is_flexible: bool, has_epoch: bool) -> bytes:
     number, offset, epoch, metadata, error = told
     if is_flexible and not metadata:
         return _TOLD_BARE.pack(number, offset, epoch, 1, error, 0)

@@ -81,7 +81,7 @@ def costs(partitions: int, bundles: int) -> Iterator[Cost]:
     sums = {
         number: sum(map(rates.__getitem__, each)) for number, each in enumerate(balance.planned)
     }
-    yield _cost("leader: look whether loads are even", lambda: balance.is_surely_even(sums))
+    yield _cost("leader: look whether loads are even", lambda: balance.is_certainly_even(sums))
     yield _cost("leader: look closer, where they are not", lambda: balance.look(rates))
     yield _cost("leader: one bundle more", lambda: _reshape(balance, bundles + 1, rates))
     own = list(balance.planned[0])

@@ -129,23 +129,23 @@ def test_what_sums_of_bundles_say_is_even_is_even(found: list[float], bundles: i
     rates = dict(zip(partitions, found, strict=True))
     balance = Balance(Strategy.LOAD, bundles)
     balance.place(partitions)
-    if balance.is_surely_even(_sums(balance, rates)):
+    if balance.is_certainly_even(_sums(balance, rates)):
         assert not any(balance.look(rates) for _ in range(3))
 
 
 def test_sums_of_bundles_tell_even_loads_from_others() -> None:
     balance = Balance(Strategy.LOAD, 2)
-    assert balance.is_surely_even({})
+    assert balance.is_certainly_even({})
     balance.place(P)
-    assert balance.is_surely_even({})
-    assert balance.is_surely_even(_sums(balance, EVEN))
-    assert not balance.is_surely_even(_sums(balance, UNEVEN))
+    assert balance.is_certainly_even({})
+    assert balance.is_certainly_even(_sums(balance, EVEN))
+    assert not balance.is_certainly_even(_sums(balance, UNEVEN))
 
 
 def test_sums_that_are_even_again_end_the_doubt() -> None:
     balance = Balance(Strategy.LOAD, 2)
     balance.place(P)
     assert not balance.look(UNEVEN)
-    assert balance.is_surely_even(_sums(balance, EVEN))
+    assert balance.is_certainly_even(_sums(balance, EVEN))
     assert not balance.look(UNEVEN)
     assert balance.look(UNEVEN)

@@ -46,7 +46,7 @@ def _with(*, state: RunState = RunState.RUNNING, trace: str | None = None) -> Fl
 
 def test_a_flow_that_runs_has_none() -> None:
     assert problems_of(_VIEW) == []
-    assert (_VIEW.state, _VIEW.is_as_wanted) == (RunState.RUNNING, True)
+    assert (_VIEW.state, _VIEW.is_in_target_state) == (RunState.RUNNING, True)
 
 
 def test_nobody_leads() -> None:
@@ -54,20 +54,20 @@ def test_nobody_leads() -> None:
     gone = LeaderView(epoch=7, worker_id="n", age_ms=61_000, is_alive=False)
     view = replace(_VIEW, leader=gone, heartbeat_ms=1)
     assert problems_of(view) == ["nobody leads it; n did, 1 min 1 s ago"]
-    assert (view.state, view.is_as_wanted) == (RunState.UNASSIGNED, False)
+    assert (view.state, view.is_in_target_state) == (RunState.UNASSIGNED, False)
 
 
 def test_javas_workers_are_named() -> None:
     nodes = tuple(NodeView(node="c", host=host, is_java=True) for host in ("h2", "h1", "h1"))
     view = replace(_VIEW, leader=None, nodes=nodes)
     assert problems_of(view) == ["Kafka's MirrorMaker runs it on h1, h2"]
-    assert view.is_as_wanted
+    assert view.is_in_target_state
 
 
 def test_what_failed_is_named_with_its_reason() -> None:
     view = _with(state=RunState.FAILED, trace="t-0: too large\nt-1: too large")
     assert problems_of(view) == ["MirrorSourceConnector task 1: t-0: too large (and more)"]
-    assert (view.state, view.is_as_wanted) == (RunState.FAILED, False)
+    assert (view.state, view.is_in_target_state) == (RunState.FAILED, False)
     assert problems_of(_with(state=RunState.FAILED)) == [
         "MirrorSourceConnector task 1: no reason is known"
     ]
@@ -80,17 +80,17 @@ def test_what_failed_is_named_with_its_reason() -> None:
 def test_what_has_not_started_or_not_stopped_is_counted() -> None:
     view = _with(state=RunState.UNASSIGNED)
     assert problems_of(view) == ["MirrorSourceConnector: 1 of 2 tasks have not started"]
-    assert not view.is_as_wanted
+    assert not view.is_in_target_state
     stopping = replace(_SOURCE, target_state=RunState.STOPPED)
     view = replace(_VIEW, connectors=(stopping, _BEATS))
     assert problems_of(view) == ["MirrorSourceConnector is to be STOPPED"]
-    assert not view.is_as_wanted
+    assert not view.is_in_target_state
 
 
 def test_a_task_that_is_being_restarted_is_no_problem() -> None:
     view = _with(state=RunState.RESTARTING)
     assert problems_of(view) == []
-    assert view.is_as_wanted
+    assert view.is_in_target_state
 
 
 def test_heartbeats_that_have_ended_are_said() -> None:
@@ -100,7 +100,7 @@ def test_heartbeats_that_have_ended_are_said() -> None:
     paused = replace(_BEATS, target_state=RunState.PAUSED, state=RunState.PAUSED, tasks=())
     view = replace(_VIEW, heartbeat_ms=30_000, connectors=(_SOURCE, paused))
     assert problems_of(view) == []
-    assert view.is_as_wanted
+    assert view.is_in_target_state
 
 
 def test_nodes_with_another_file_are_named() -> None:

@@ -23,10 +23,10 @@ def test_a_flow_that_stops_is_stopped_once_its_tasks_have_said_that_they_ended(
     flow.control(*encode_control(stopped))
     flow.report(0, is_last=True)
     assert flow.states() == ["RUNNING", "RUNNING"]
-    assert not flow.connector().is_as_wanted
+    assert not flow.connector().is_in_target_state
     flow.report(1, is_last=True)
     assert flow.states() == ["STOPPED"]
-    assert flow.connector().is_as_wanted
+    assert flow.connector().is_in_target_state
     assert flow.view().desired.flow == stopped
     assert flow.connector().reason == "repair"
     assert flow.connector(CHECKPOINT).state is RunState.RUNNING
@@ -50,7 +50,7 @@ def test_a_connector_that_operators_pause_is_paused_and_is_as_wanted(flow: SeenF
         "quiet",
     )
     assert [task.state for task in found.tasks] == [RunState.PAUSED]
-    assert flow.view().is_as_wanted
+    assert flow.view().is_in_target_state
 
 
 def test_what_operators_have_altered_counts_as_far_as_it_fits(flow: SeenFlow) -> None:

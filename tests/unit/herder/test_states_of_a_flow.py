@@ -26,7 +26,7 @@ def test_a_flow_that_runs(flow: SeenFlow) -> None:
     assert view.leader is not None
     assert (view.leader.epoch, view.leader.worker_id, view.leader.is_alive) == (7, "n", True)
     assert [each.name for each in view.connectors] == [SOURCE, CHECKPOINT, HEARTBEAT]
-    assert all(each.is_as_wanted for each in view.connectors)
+    assert all(each.is_in_target_state for each in view.connectors)
     assert flow.states() == ["RUNNING", "RUNNING", "RUNNING"]
     assert {(each.source, each.task) for each in view.partitions} == {
         (PLACES[0], 0),

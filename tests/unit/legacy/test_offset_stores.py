@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from flows.legacy.offset_stores import BothStores, CountedStore, OffsetsUntold
+from flows.legacy.offset_stores import BothStores, CountedStore, OffsetsUnknown
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import Unavailable
 from tests.support.eventually import eventually_async
@@ -90,7 +90,7 @@ async def test_while_one_store_is_away_the_other_ones_offsets_count_and_the_rest
 
     both = BothStores(Kept({A: 5}), Away())
     assert await both.committed([A]) == {A: 5}
-    with pytest.raises(OffsetsUntold) as raised:
+    with pytest.raises(OffsetsUnknown) as raised:
         await both.committed([A, B])
     assert raised.value.known == {A: 5}
     assert raised.value.unknown == frozenset({B})

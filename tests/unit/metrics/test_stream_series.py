@@ -8,8 +8,10 @@ from mm2.protocol.stream_progress import StreamPartition, encode_stream
 
 def test_each_partition_of_each_stream_has_its_counts() -> None:
     metrics = StreamMetrics("g")
-    metrics.told(encode_stream(1, [StreamPartition("t", 3, 10, 2_000, 2, 1, 7)], {"kafka": 4}))
-    metrics.told(encode_stream(0, [], {}))
+    metrics.take_progress(
+        encode_stream(1, [StreamPartition("t", 3, 10, 2_000, 2, 1, 7)], {"kafka": 4})
+    )
+    metrics.take_progress(encode_stream(0, [], {}))
     labels = 'group="g",stream="1",topic="t",partition="3"'
     lines = [line for line in metrics.text().splitlines() if not line.startswith("#")]
     assert lines == [
@@ -26,6 +28,6 @@ def test_each_partition_of_each_stream_has_its_counts() -> None:
 
 def test_what_a_stream_has_given_up_is_not_exported_any_more() -> None:
     metrics = StreamMetrics("g")
-    metrics.told(encode_stream(0, [StreamPartition("t", 0, 1, 1, 0, 0, 0)], {}))
-    metrics.told(encode_stream(0, [], {}))
+    metrics.take_progress(encode_stream(0, [StreamPartition("t", 0, 1, 1, 0, 0, 0)], {}))
+    metrics.take_progress(encode_stream(0, [], {}))
     assert "copied" not in metrics.text()

@@ -18,12 +18,12 @@ from mm2.offset_manager.server.messages import (
     OFFSET_FETCH,
 )
 from mm2.offset_manager.server.offset_messages import (
+    AnsweredGroup,
+    AnsweredOffset,
     AskedGroup,
     ClientCommit,
     ClientFetch,
     CommittedPartition,
-    ToldGroup,
-    ToldOffset,
     read_offset_request,
     write_commit_answer,
     write_fetch_answer,
@@ -106,7 +106,7 @@ def test_commits_of_all_versions_are_read_and_answered(
             _NAMES,
             st.lists(
                 st.builds(
-                    ToldOffset,
+                    AnsweredOffset,
                     _NUMBERS,
                     _OFFSETS,
                     st.just(4),
@@ -122,7 +122,7 @@ def test_fetches_of_all_versions_are_read_and_answered(
     version: int,
     group: str,
     asked: list[tuple[TopicName, list[int]]] | None,
-    told: list[tuple[TopicName, list[ToldOffset]]],
+    told: list[tuple[TopicName, list[AnsweredOffset]]],
 ) -> None:
     if version < 2:
         asked = asked or []
@@ -134,7 +134,7 @@ def test_fetches_of_all_versions_are_read_and_answered(
     values = {**(several if version >= 8 else one), "require_stable": True}
     found = read_offset_request(request(OFFSET_FETCH, version, **values))
     assert found == ClientFetch(version=version, correlation=7, groups=[AskedGroup(group, asked)])
-    written = write_fetch_answer(found, [ToldGroup(group, OffsetError.NONE, told)])
+    written = write_fetch_answer(found, [AnsweredGroup(group, OffsetError.NONE, told)])
     body = answer(OFFSET_FETCH, version, written)
     (of_group,) = body.groups if version >= 8 else (body,)
     assert getattr(of_group, "error_code", 0) == 0
@@ -142,7 +142,7 @@ def test_fetches_of_all_versions_are_read_and_answered(
         (
             topic.name,
             [
-                ToldOffset(
+                AnsweredOffset(
                     each.partition_index,
                     each.committed_offset,
                     getattr(each, "committed_leader_epoch", 4),
