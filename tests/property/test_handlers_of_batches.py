@@ -57,11 +57,15 @@ _ONCE: Final[dict[str, Callable[[SourceRecord], object]]] = {
     "headers": _with(headers=(("a", b"1"), ("é", None), ("", b""))),
     "no value": _with(value=None, key=b""),
     "a time": _with(timestamp=7),
+    "a value of text": _with(value="text"),
+    "a number as value": _with(value=3),
+    "an array as value": _with(value=bytearray(b"array")),
+    "a topic that is none": _with(topic=["t"]),
+    "a partition of text": _with(partition="1"),
 }
 _AGAIN: Final[dict[str, Callable[[SourceRecord], object]]] = {
     "no such partition": _with(partition=2),
-    "a value of text": _with(value="text"),
-    "an array": _with(value=bytearray(b"array")),
+    "a key of text": _with(key="text"),
     "a header of text": _with(headers=(("a", "text"),)),
     "a header without a value": _with(headers=(("a",),)),
     "headers of another type": _with(headers=3),

@@ -32,14 +32,12 @@ _TURN_S: Final = 0.01
 """After so long others must have their turn."""
 
 _PART_S: Final = 1.0
-_PART_RECORDS: Final = 4_096
 _PART_BYTES: Final = 4 << 20
-"""What is enough to be sent: records of the target that were made, and bytes of their values."""
+"""What is enough to be sent: bytes of values that were made, and for each record some more."""
 
-_LEAST_SIZE: Final = 16
-"""Counted for a record without a value."""
-
+_RECORD_BYTES: Final = 1 << 10
 _BYTES: Final = frozenset({bytes, type(None)})
+_NUMBERS: Final = frozenset({int, type(None)})
 _RECORDS: Final = frozenset({SourceRecord, TargetRecord})
 
 
@@ -49,13 +47,10 @@ class _NotEncodable(ValueError):
 
 @dataclass(slots=True)
 class _Made:
-    """What was made of records for one partition, as columns."""
+    """What was made for one partition, each with the record that it was made of."""
 
-    offsets: list[int] = field(default_factory=list)
-    times: list[int] = field(default_factory=list)
-    keys: list[bytes | None] = field(default_factory=list)
-    values: list[bytes | None] = field(default_factory=list)
-    headers: list[Headers] = field(default_factory=list)
+    records: list[SourceRecord | TargetRecord] = field(default_factory=list)
+    sources: list[SourceRecord] = field(default_factory=list)
 
 
 async def handled_parts(
@@ -92,7 +87,7 @@ async def handled_parts(
     for record in _records(rows, target):
         is_made = parts.add(record)
         now = time.monotonic()
-        if is_made and not parts.is_full and now - began < _PART_S:
+        if is_made and parts.room > 0 and now - began < _PART_S:
             if now - turn > _TURN_S:
                 await asyncio.sleep(0)
                 turn = time.monotonic()
@@ -111,6 +106,9 @@ class _Parts:
     Args:
         start: the first source offset that is covered.
         most: bytes of a section.
+
+    Attributes:
+        room: bytes until what was made is enough to be sent.
     """
 
     def __init__(self, handle: Handle, target: TopicPartition, start: int, most: int) -> None:
@@ -120,13 +118,8 @@ class _Parts:
         self._most = most
         self._own = _Made()
         self._routed: dict[TopicPartition, _Made] = {}
-        self._room = _PART_BYTES
+        self.room = _PART_BYTES
         self._odd: object = None
-
-    @property
-    def is_full(self) -> bool:
-        """Whether what was made is enough to be sent."""
-        return self._room < 0 or len(self._own.offsets) >= _PART_RECORDS
 
     def add(self, record: SourceRecord) -> bool:
         """Has a record handled; whether the answer is a list of records."""
@@ -135,7 +128,7 @@ class _Parts:
         except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's code
             self._odd = error
             return False
-        if type(answer) is not list or not _RECORDS.issuperset(map(type, answer)):
+        if type(answer) is not list or not all(map(_is_record, answer)):
             self._odd = answer
             return False
         topic, partition = self._target
@@ -146,23 +139,20 @@ class _Parts:
             else:
                 where = TopicPartition(TopicName(each.topic), number)
                 made = self._routed.setdefault(where, _Made())
-            made.offsets.append(record.offset)
-            made.times.append(record.timestamp if each.timestamp is None else each.timestamp)
-            made.keys.append(each.key)
-            made.values.append(each.value)
-            made.headers.append(each.headers)
-            self._room -= _LEAST_SIZE if each.value is None else len(each.value)
+            made.records.append(each)
+            made.sources.append(record)
+            self.room -= _RECORD_BYTES if each.value is None else len(each.value) + _RECORD_BYTES
         return True
 
     def take(self, stop: int) -> HandledPart:
         """What was made of the records before ``stop``, encoded if it can be."""
-        covers, self._start, self._room = range(self._start, stop), stop, _PART_BYTES
+        covers, self._start, self.room = range(self._start, stop), stop, _PART_BYTES
         found, self._own, self._routed = {self._target: self._own, **self._routed}, _Made(), {}
         try:
             sections = {
                 where: _encoded(made, where, self._most)
                 for where, made in found.items()
-                if made.offsets
+                if made.records
             }
         except (ValueError, TypeError, ArithmeticError):
             return HandledPart(covers)
@@ -172,6 +162,16 @@ class _Parts:
         """The record of which the handler has made something else."""
         self._start = offset + 1
         return HandledPart(range(offset, offset + 1), answer=(self._odd,))
+
+
+def _is_record(made: Any) -> bool:
+    """Whether a handler may return it, as far as where it goes and its room are concerned."""
+    return (
+        type(made) in _RECORDS
+        and type(made.topic) is str
+        and type(made.partition) in _NUMBERS
+        and type(made.value) in _BYTES
+    )
 
 
 def _records(rows: pa.RecordBatch, target: TopicPartition) -> Iterator[SourceRecord]:
@@ -219,26 +219,32 @@ def _encoded(made: _Made, where: TopicPartition, most: int) -> Sequence[RecordsS
         _NotEncodable: a field has another type than it should.
         ValueError: a timestamp is none, or the name of a header cannot be encoded.
     """
-    flat = list(chain.from_iterable(made.headers))
+    records = made.records
+    keys, values = [each.key for each in records], [each.value for each in records]
+    times = [
+        source.timestamp if each.timestamp is None else each.timestamp
+        for each, source in zip(records, made.sources, strict=True)
+    ]
+    flat = list(chain.from_iterable(each.headers for each in records))
     names, contents = zip(*flat, strict=True) if flat else ((), ())
-    _check(_BYTES, made.keys, made.values, contents)
-    _check({int}, made.times)
+    _check(_BYTES, keys, contents)
+    _check({int}, times)
     _check({str}, names)
-    firsts = np.zeros(len(made.headers) + 1, np.int32)
-    np.cumsum(list(map(len, made.headers)), out=firsts[1:])
+    firsts = np.zeros(len(records) + 1, np.int32)
+    np.cumsum([len(each.headers) for each in records], out=firsts[1:])
     headers = pa.StructArray.from_arrays(
         [pa.array(names, pa.string()), pa.array(contents, pa.binary())],
         fields=list(HEADERS_TYPE.value_type),
     )
-    count = len(made.offsets)
+    count = len(records)
     columns = [
-        pa.array(made.keys, pa.binary()),
-        pa.array(made.values, pa.binary()),
+        pa.array(keys, pa.binary()),
+        pa.array(values, pa.binary()),
         pa.ListArray.from_arrays(pa.array(firsts), headers, type=HEADERS_TYPE),
-        pa.array(made.times, pa.int64()).view(SCHEMA.field("timestamp").type),
+        pa.array(times, pa.int64()).view(SCHEMA.field("timestamp").type),
         pa.repeat(pa.scalar(where.topic, pa.string()), count),
         pa.repeat(pa.scalar(where.partition, pa.int32()), count),
-        pa.array(made.offsets, pa.int64()),
+        pa.array([each.offset for each in made.sources], pa.int64()),
     ]
     batch = pa.record_batch(columns, schema=SCHEMA)
     return encode(batch, most=most, most_rows=MOST_RECORDS)

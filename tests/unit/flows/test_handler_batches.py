@@ -28,8 +28,8 @@ def same(record: SourceRecord) -> list[SourceRecord]:
     [
         ("_PART_S", 1.0, [[0, 1, 2]]),
         ("_PART_S", 0.0, [[0], [1], [2]]),
-        ("_PART_RECORDS", 2, [[0, 1], [2]]),
-        ("_PART_BYTES", 1, [[0, 1], [2]]),
+        ("_PART_BYTES", 1_500, [[0, 1], [2]]),
+        ("_PART_BYTES", 1, [[0], [1], [2]]),
     ],
 )
 async def test_what_is_enough_or_has_waited_is_sent(
