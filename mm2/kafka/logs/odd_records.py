@@ -25,6 +25,7 @@ from aiokafka.errors import CorruptRecordException
 from aiokafka.record.default_records import DefaultRecordBatch
 from aiokafka.record.memory_records import MemoryRecords
 from aiokafka.record.util import decode_varint
+from aiokafka.structs import TopicPartition
 
 from mm2.kafka.wire.compression import NONE, TooLarge, decompress
 from mm2.kafka.wire.message_set_v01 import check_size
@@ -57,22 +58,6 @@ def too_large_passed_over() -> Iterator[None]:
         _PASSES_OVER.reset(token)
 
 
-class _TooLargeBatch(CorruptRecordException):
-    """
-    A batch has more bytes than it may when it is decompressed.
-
-    Attributes:
-        following: the one behind its last.
-    """
-
-    def __init__(self, offset: int, following: int, size: int) -> None:
-        super().__init__(
-            f"the batch at offset {offset} has more than {_MOST_PLAIN} bytes when it is "
-            "decompressed"
-        )
-        self.offset, self.following, self.size = offset, following, size
-
-
 @dataclass(frozen=True, slots=True)
 class OddRecord:
     """A record with the attributes of aiokafka's."""
@@ -86,8 +71,18 @@ class OddRecord:
     checksum: None = None
 
 
+_ABORT_MARKER: Final = OddRecord(0, 0, 0, b"\0\0\0\0", None, ())
+
+
 class TolerantRecords:
-    """The batches of a fetch, in place of aiokafka's class of the same methods."""
+    """
+    The batches of a fetch, in place of aiokafka's class of the same methods.
+
+    Attributes:
+        where: what was fetched.
+    """
+
+    where: TopicPartition | None = None
 
     def __init__(self, data: bytes) -> None:
         self._known = MemoryRecords(data)
@@ -112,27 +107,40 @@ class TolerantRecords:
         known, begin = self._known.next_batch(), self._at
         _, length = _LENGTH.unpack_from(self._data, begin)
         self._at = begin + _LENGTH.size + length
-        return TolerantBatch(known, self._data[begin : self._at])
+        return TolerantBatch(known, self._data[begin : self._at], self.where)
 
 
 class TolerantBatch:
-    """A batch of aiokafka's, whose records can be read in any case."""
+    """
+    A batch of aiokafka's, whose records can be read in any case.
 
-    def __init__(self, known: Any, data: memoryview) -> None:
+    aiokafka asks with ``next`` what marker a control batch holds, and reads records with ``iter``.
+    """
+
+    def __init__(self, known: Any, data: memoryview, where: TopicPartition | None) -> None:
         self._known = known
         self._data = data
+        self._where = where
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._known, name)
 
+    def __next__(self) -> OddRecord:
+        # Transactions of a producer do not overlap: any marker of it ends the one that is open.
+        return _ABORT_MARKER
+
     def __iter__(self) -> Iterator[Any]:
         """
-        The records.
+        The records; none where a batch that is too large when decompressed is passed over.
 
         Raises:
-            CorruptRecordException: they cannot be read, or are too large when decompressed.
+            CorruptRecordException: they cannot be read, or are too large.
         """
-        count, data = 0, self._plain()
+        try:
+            count, data = 0, _plain(self._data)
+        except TooLarge:
+            self._pass_over()
+            return
         known = self._known if data is self._data else DefaultRecordBatch(data)
         try:
             for record in known:
@@ -142,40 +150,29 @@ class TolerantBatch:
             # Of the formats that aiokafka reads, only the newest has headers.
             yield from islice(_records(data), count, None)
 
-    def _plain(self) -> memoryview:
-        try:
-            return _plain(self._data)
-        except TooLarge:
-            offset, _ = _LENGTH.unpack_from(self._data)
-            raise _TooLargeBatch(offset, self._known.next_offset, len(self._data)) from None
+    def _pass_over(self) -> None:
+        offset, _ = _LENGTH.unpack_from(self._data)
+        if self._where is None or not _PASSES_OVER.get():
+            message = f"the batch at offset {offset} has more than {_MOST_PLAIN} bytes"
+            raise CorruptRecordException(f"{message} when it is decompressed") from None
+        _log_ignored(self._where.topic, self._where.partition, offset, len(self._data))
 
 
 class TolerantPartition(fetcher.PartitionRecords):
     """The records of a partition that a consumer hands out."""
 
-    def _contains_abort_marker(self, next_batch: TolerantBatch) -> bool:
-        # Transactions of a producer do not overlap: any marker of it ends the one that is open.
-        return True
+    def __init__(self, where: TopicPartition, records: TolerantRecords, *how: object) -> None:
+        records.where = self.where = where
+        super().__init__(where, records, *how)
 
     def __next__(self) -> Any:
         try:
-            while True:
-                try:
-                    return super().__next__()
-                except _TooLargeBatch as found:
-                    if not _PASSES_OVER.get():
-                        raise
-                    self._pass_over(found)
+            return super().__next__()
         except CorruptRecordException as cause:
-            where = f"{self._tp.topic}-{self._tp.partition}"
+            where = f"{self.where.topic}-{self.where.partition}"
             raise CorruptRecordException(
                 f"{where} cannot be read at offset {self.next_fetch_offset}: {cause}"
             ) from cause
-
-    def _pass_over(self, found: _TooLargeBatch) -> None:
-        _log_ignored(self._tp.topic, self._tp.partition, found.offset, found.size)
-        self.next_fetch_offset = found.following
-        self._records_iterator = self._unpack_records()  # from the batch behind it on
 
 
 @lru_cache(_MOST_TOLD)

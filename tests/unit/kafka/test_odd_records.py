@@ -25,6 +25,7 @@ from tests.support.odd_batches import EMPTY_CONTROL_BATCH
 
 _FIRST: Final = Struct(">q")
 _CHECKSUM: Final = Struct(">I")
+_TRANSACTIONAL_CONTROL: Final = 0b11_0000
 _PRODUCER = 42
 _ABORTED = [(_PRODUCER, 0)]
 
@@ -78,6 +79,14 @@ def test_an_emptied_control_batch_ends_what_was_aborted_before_it() -> None:
     committed = _batch(6, keyed_body(b"k", b"committed"), transactional=True)
     records, _ = _read(aborted + EMPTY_CONTROL_BATCH + committed, _ABORTED)
     assert [record.value for record in records] == [b"committed"]
+
+
+@pytest.mark.parametrize("key", [b"\0\0\0\0", b"\0\0\0\1"], ids=["abort", "commit"])
+def test_a_marker_ends_what_was_aborted_before_it(key: bytes) -> None:
+    aborted = _batch(4, keyed_body(b"k", b"aborted"), transactional=True)
+    committed = _batch(6, keyed_body(b"k", b"committed"), transactional=True)
+    records, after = _read(aborted + _marker(5, key) + committed, _ABORTED)
+    assert ([record.value for record in records], after) == ([b"committed"], 7)
 
 
 @pytest.mark.parametrize("codec", [NONE, GZIP, SNAPPY, LZ4, ZSTD])
@@ -159,7 +168,16 @@ def test_one_of_an_old_format_is_refused_as_well(magic: int) -> None:
 
 def test_a_batch_that_does_not_decompress_is_told() -> None:
     good = _batch(6, keyed_body(b"k", b"v" * 100), codec=GZIP)
-    header, payload = bytearray(good[:61]), b"x" * (len(good) - 61)
-    _CHECKSUM.pack_into(header, 17, calc_crc32c(bytes(header[21:]) + payload))
     with pytest.raises(CorruptRecordException, match="the batch at offset 6 cannot be read"):
-        _read(bytes(header) + payload)
+        _read(_checked(bytearray(good[:61] + b"x" * (len(good) - 61))))
+
+
+def _marker(offset: int, key: bytes) -> bytes:
+    batch = bytearray(_batch(offset, keyed_body(key, b"\0\0\0\0\0\0"), transactional=True))
+    batch[22] |= _TRANSACTIONAL_CONTROL
+    return _checked(batch)
+
+
+def _checked(batch: bytearray) -> bytes:
+    _CHECKSUM.pack_into(batch, 17, calc_crc32c(bytes(batch[21:])))
+    return bytes(batch)
