@@ -3,64 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
-from typing import Any, Final, NamedTuple, Self
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Final, NamedTuple, Self
 
-from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaTimeoutError, MessageSizeTooLargeError
+from aiokafka.errors import MessageSizeTooLargeError
 from aiokafka.producer.message_accumulator import BatchBuilder
-from aiokafka.protocol.produce import ProduceRequest
 
+from mm2.kafka.abandonable_producer import AbandonableProducer
 from mm2.kafka.cancelling import cancellable
 from mm2.kafka.client_errors import translated
 from mm2.kafka.client_settings import aiokafka_settings, milliseconds
 from mm2.kafka.connecting import connected
-from mm2.stop_deadlines import WRITER_CLOSE_S, WRITER_FLUSH_S
+from mm2.stop_deadlines import WRITER_FLUSH_S
 
 _TIMEOUT_MS: Final = 30_000
 _MAX_REQUEST_BYTES: Final = 16 << 20
 """Before compression; what brokers take is theirs to say."""
 
 _BATCH_BYTES: Final = 16 << 10
-
-
-class _Producer(AIOKafkaProducer):
-    """
-    aiokafka's producer, which can also stop while the cluster is away.
-
-    Its own ``stop`` waits for everything that is under way.
-    """
-
-    def __init__(self, **settings: object) -> None:
-        super().__init__(**settings)
-        self._requests: set[asyncio.Task[Any]] = set()
-        self._send = self.client.send
-        self.client.send = self._tracked
-
-    async def abandon(self) -> None:
-        """Ends what is not done; nothing is left that ``stop`` would have to wait for."""
-        unfinished = {task for task in (self._sender.sender_task, *self._requests) if task}
-        for task in unfinished:
-            task.cancel()
-        if unfinished:
-            await asyncio.wait(unfinished, timeout=WRITER_CLOSE_S)
-        # A batch to be sent again is not among the pending ones, and takes itself from there.
-        queued = self._message_accumulator._batches.values()  # noqa: SLF001 - no other way in
-        waiting = [batch for batches in queued for batch in batches]
-        self._message_accumulator._pending_batches.update(waiting)  # noqa: SLF001
-        self._message_accumulator.fail_all(KafkaTimeoutError("the producer was closed"))
-        for batch in waiting:  # Else asyncio logs that nobody has looked at their errors.
-            with suppress(KafkaTimeoutError):
-                await batch.wait_drain(0)
-
-    async def _tracked(self, node: int, request: object, **options: object) -> Any:
-        """Sends a request; aiokafka has a task for each one that carries batches."""
-        task = asyncio.current_task()
-        if isinstance(request, ProduceRequest) and task is not None:
-            self._requests.add(task)
-            task.add_done_callback(self._requests.discard)
-        return await self._send(node, request, **options)
 
 
 class Stamped(NamedTuple):
@@ -122,7 +83,7 @@ class Writer:
         self._compression = compression
         self._properties = dict(properties)
         self._timeout_s = milliseconds(properties, "request.timeout.ms", _TIMEOUT_MS) / 1000
-        self._producer: _Producer | None = None
+        self._producer: AbandonableProducer | None = None
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -143,7 +104,7 @@ class Writer:
         size = milliseconds(self._properties, "max.request.size", _MAX_REQUEST_BYTES)
         # Not idempotent: aiokafka's idempotent producer is of no use any more once a batch was
         # refused, and its batches never expire. It keeps order without, one batch at a time.
-        producer = _Producer(
+        producer = AbandonableProducer(
             **settings,
             acks="all",
             compression_type=self._compression,
@@ -173,10 +134,8 @@ class Writer:
                 async with asyncio.timeout(WRITER_FLUSH_S):
                     await producer.flush()
         finally:
-            await producer.abandon()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(WRITER_CLOSE_S):
-                    await cancellable(producer.stop())
+            producer.abandon()
+            await producer.close()
 
     async def send(
         self,
@@ -193,20 +152,17 @@ class Writer:
 
         Without a partition, Java's partitioner chooses by the key (murmur2).
         """
-        if self._producer is None:
-            raise RuntimeError("the writer is not open")
-        with translated(self.alias, f"write to {topic}"):
-            async with asyncio.timeout(self._timeout_s):
-                await self._wait_for_turn()
-                metadata = await self._producer.send_and_wait(
-                    topic,
-                    value,
-                    key=key,
-                    partition=partition,
-                    timestamp_ms=timestamp_ms,
-                    headers=list(headers),
-                )
-        return int(metadata.offset)
+        async with self._writing(topic) as (producer, wait):
+            answer = await producer.send(
+                topic,
+                value,
+                key=key,
+                partition=partition,
+                timestamp_ms=timestamp_ms,
+                headers=list(headers),
+            )
+            producer.sent(wait)
+            return int((await answer).offset)
 
     async def send_all(
         self, topic: str, records: Iterable[tuple[bytes, bytes | None]], *, partition: int
@@ -223,23 +179,18 @@ class Writer:
         Raises:
             ClusterError: the cluster refuses them, or one is larger than a batch.
         """
-        if self._producer is None:
-            raise RuntimeError("the writer is not open")
-        with translated(self.alias, f"write to {topic}"):
-            async with asyncio.timeout(self._timeout_s):
-                await self._wait_for_turn()
-                answers = []
-                batch = self._producer.create_batch()
-                for record in records:
+        async with self._writing(topic) as (producer, wait):
+            answers = []
+            batch = producer.create_batch()
+            for record in records:
+                if not record.fits(batch):
+                    answers.append(await producer.send_batch(batch, topic, partition=partition))
+                    batch = producer.create_batch()
                     if not record.fits(batch):
-                        answers.append(
-                            await self._producer.send_batch(batch, topic, partition=partition)
-                        )
-                        batch = self._producer.create_batch()
-                        if not record.fits(batch):
-                            raise MessageSizeTooLargeError
-                answers.append(await self._producer.send_batch(batch, topic, partition=partition))
-                await asyncio.gather(*answers)
+                        raise MessageSizeTooLargeError
+            answers.append(await producer.send_batch(batch, topic, partition=partition))
+            producer.sent(wait)
+            await asyncio.gather(*answers)
 
     async def send_together(self, topic: str, records: Iterable[Stamped], *, partition: int) -> int:
         """
@@ -248,16 +199,34 @@ class Writer:
         Raises:
             ClusterError: the cluster refuses them, or they do not fit into a batch.
         """
+        async with self._writing(topic) as (producer, wait):
+            batch = producer.create_batch()
+            if not all(record.fits(batch) for record in records):
+                raise MessageSizeTooLargeError
+            answer = await producer.send_batch(batch, topic, partition=partition)
+            producer.sent(wait)
+            return int((await answer).offset)
+
+    @asynccontextmanager
+    async def _writing(
+        self, topic: str
+    ) -> AsyncIterator[tuple[AbandonableProducer, asyncio.Timeout]]:
+        """The producer, once it is the turn of who enters, for as long as it may take to write."""
         if self._producer is None:
             raise RuntimeError("the writer is not open")
+        producer = self._producer
         with translated(self.alias, f"write to {topic}"):
-            async with asyncio.timeout(self._timeout_s):
-                await self._wait_for_turn()
-                batch = self._producer.create_batch()
-                if not all(record.fits(batch) for record in records):
-                    raise MessageSizeTooLargeError
-                answer = await self._producer.send_batch(batch, topic, partition=partition)
-                return int((await answer).offset)
+            try:
+                async with asyncio.timeout(self._timeout_s) as wait:
+                    producer.begin(wait)
+                    try:
+                        await self._wait_for_turn()
+                        yield producer, wait
+                    finally:
+                        producer.end(wait)
+            except TimeoutError:
+                producer.check()
+                raise
 
     async def _wait_for_turn(self) -> None:
         """In the order of the calls."""
