@@ -10,12 +10,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from aiokafka.conn import AIOKafkaConnection
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import Unavailable
 from mm2.kafka.client_settings import aiokafka_settings
 from mm2.kafka.wire.connection import Connection
+from mm2.kafka.wire.log_in import Ask, Credentials
 from mm2.kafka.wire.requests.fetch import FetchRequest
 from mm2.kafka.wire.requests.metadata import MetadataRequest
 from mm2.kafka.wire.wire_client import WireClient
@@ -195,14 +195,14 @@ async def test_a_session_is_renewed_on_its_connection_before_it_ends(
     secured: tuple[KafkaCluster, Path], topic_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster, _ = secured
-    logins: list[AIOKafkaConnection] = []
-    login = AIOKafkaConnection._do_sasl_handshake
+    logins: list[object] = []
+    login = Credentials.log_in
 
-    async def counted(connection: AIOKafkaConnection) -> None:
-        logins.append(connection)
-        await login(connection)
+    async def counted(credentials: Credentials, ask: Ask) -> None:
+        logins.append(getattr(ask, "__self__", None))  # the connection
+        await login(credentials, ask)
 
-    monkeypatch.setattr(AIOKafkaConnection, "_do_sasl_handshake", counted)
+    monkeypatch.setattr(Credentials, "log_in", counted)
     create_topic(cluster.bootstrap, topic_name)
     properties = {
         "bootstrap.servers": cluster.listeners("SASL_PLAINTEXT"),

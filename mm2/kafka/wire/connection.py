@@ -2,7 +2,7 @@
 A connection that moves large requests and responses without copying them.
 
 aiokafka's own reads through a stream buffer and joins what it sends: several copies of all record
-data. Its negotiation of versions and its SASL log-in are used as they are, over this transport.
+data. Its requests and answers, and its exchanges of a SASL log-in, are used over this transport.
 """
 
 from __future__ import annotations
@@ -10,22 +10,23 @@ from __future__ import annotations
 import asyncio
 import socket
 import time
-import weakref
 from collections import deque
-from collections.abc import Callable, Iterable
-from io import BytesIO
-from struct import Struct
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, repeat
+from ssl import SSLContext
 from typing import Final
 
 from aiokafka import errors
-from aiokafka.conn import AIOKafkaConnection, CloseReason
+from aiokafka.conn import CloseReason
+from aiokafka.protocol.admin import ApiVersionRequest
 from aiokafka.protocol.api import Request, RequestStruct, Response
 
 from mm2.kafka.wire.connection_failures import Attempt
-from mm2.kafka.wire.frame import I32, NO_TAGS, Frame, FrameResponse, Payload, text
+from mm2.kafka.wire.envelopes import decoded, header
+from mm2.kafka.wire.frame import I32, FrameResponse, Payload, text
+from mm2.kafka.wire.log_in import Credentials
 from mm2.kafka.wire.receiver import Receiver
 
-_HEADER: Final = Struct(">hhi")
 _REAUTHENTICATE_AT: Final = 0.85
 """Part of a session's lifetime after which Java's clients renew it, at the earliest (KIP-368)."""
 
@@ -33,11 +34,14 @@ _LOOK_EVERY_S: Final = 4.0
 SILENT_AFTER_S: Final = 8.0
 """No answer takes so long by intention, and controllers give brokers up after 9 s by default."""
 
+_IDS: Final = range(1, 1 << 31)
+"""Which requests get, over and over again."""
+
 _Asked = tuple[int, RequestStruct, "asyncio.Future[Response]", float]
 """Its id, what it was, who waits for its answer, and since when; all wait for the same time."""
 
 
-class Connection(AIOKafkaConnection):
+class Connection:
     """
     A connection to one broker.
 
@@ -46,31 +50,49 @@ class Connection(AIOKafkaConnection):
     still does not come: what swallows one question would swallow the next one too.
 
     Args:
+        max_idle_ms: closed after so long without an answer, if none is due; None for never.
+        on_close: called when it is closed.
         on_silence: called from time to time while the broker lets somebody wait for longer than
             it takes to be noticed that it is gone.
     """
-
-    _on_close_cb: Callable[[Connection, CloseReason | None], None] | None
 
     def __init__(
         self,
         host: str,
         port: int,
         *,
+        client_id: str = "aiokafka",
+        request_timeout_ms: int = 40_000,
+        security_protocol: str = "PLAINTEXT",
+        ssl_context: SSLContext | None = None,
+        sasl_mechanism: str = "PLAIN",
+        sasl_plain_username: str | None = None,
+        sasl_plain_password: str | None = None,
+        max_idle_ms: int | None = None,
+        on_close: Callable[[Connection, CloseReason | None], None] | None = None,
         on_silence: Callable[[], object] | None = None,
-        **settings: object,
     ) -> None:
+        self.host, self.port = host, port
+        self._client_text = text(client_id)
+        self._timeout_s = request_timeout_ms / 1000
+        self._protocol, self._tls = security_protocol, ssl_context
+        self._credentials = Credentials(
+            sasl_mechanism, sasl_plain_username or "", sasl_plain_password or ""
+        )
+        self._max_idle_s = None if max_idle_ms is None else max_idle_ms / 1000
+        self._on_close, self._on_silence = on_close, on_silence
         self._transport: asyncio.Transport | None = None
-        super().__init__(host, port, **settings)
         self._was_open = False
-        self._requests: deque[_Asked] = deque()
-        self._receiver: Receiver | None = None
-        self._client_text = text(self._client_id)
+        self._versions: dict[int, tuple[int, int]] = {}
+        self._ids: Iterator[int] = chain.from_iterable(repeat(_IDS))
+        self._asked: deque[_Asked] = deque()
+        self._answered_at = time.monotonic()
         self._renew_at = float("inf")
         self._muted_until = float("-inf")
-        self._on_silence = on_silence
+        self._idling: asyncio.TimerHandle | None = None
         self._looking: asyncio.TimerHandle | None = None
-        self._look_every_s = min(_LOOK_EVERY_S, self._request_timeout)
+        self._look_every_s = min(_LOOK_EVERY_S, self._timeout_s)
+        self._closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def connect(self, socket_options: Iterable[tuple[int, int]] = ()) -> None:
         """
@@ -96,31 +118,32 @@ class Connection(AIOKafkaConnection):
     @property
     def attempt(self) -> Attempt:
         """What is tried, for those who explain why it has failed."""
-        address, mechanism = f"{self.host}:{self.port}", str(self._sasl_mechanism)
-        return Attempt(address, self._security_protocol, mechanism)
+        return Attempt(f"{self.host}:{self.port}", self._protocol, self._credentials.mechanism)
 
     async def _connect(self, socket_options: Iterable[tuple[int, int]]) -> None:
-        self._closed_fut = self._loop.create_future()
-        self._receiver = Receiver(expects=self._expected, on_frame=self._take, on_lost=self._lost)
-        async with asyncio.timeout(self._request_timeout):
-            self._transport, _ = await self._loop.create_connection(
-                lambda: self._receiver, self.host, self.port, ssl=self._tls()
+        loop = asyncio.get_running_loop()
+        receiver = Receiver(expects=self._expected, on_frame=self._take, on_lost=self._lost)
+        tls = self._tls if self._protocol in {"SSL", "SASL_SSL"} else None
+        async with asyncio.timeout(self._timeout_s):
+            self._transport, _ = await loop.create_connection(
+                lambda: receiver, self.host, self.port, ssl=tls
             )
         for option, value in socket_options:
             self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, option, value)
         self._was_open = True
-        if self._max_idle_ms is not None:
-            self._idle_handle = self._loop.call_soon(self._idle_check, weakref.ref(self))
+        if self._max_idle_s is not None:
+            self._idle_later(self._max_idle_s)
         try:
-            await self._do_version_lookup()
-            if self._security_protocol.startswith("SASL"):
-                await self._do_sasl_handshake()
+            await self._agree_on_versions()
+            if self._protocol.startswith("SASL"):
+                await self._credentials.log_in(self.send)
         except BaseException:
             self.close()
             raise
 
-    def _tls(self) -> object:
-        return self._ssl_context if self._security_protocol in {"SSL", "SASL_SSL"} else None
+    async def _agree_on_versions(self) -> None:
+        answer = await self.send(ApiVersionRequest())
+        self._versions = {key: (least, most) for key, least, most in answer.api_versions}
 
     @property
     def must_renew(self) -> bool:
@@ -135,10 +158,10 @@ class Connection(AIOKafkaConnection):
             KafkaError: the broker does not let us in any more.
         """
         self._renew_at = float("inf")
-        if self._requests:
-            await asyncio.wait([self._requests[-1][2]])
+        if self._asked:
+            await asyncio.wait([self._asked[-1][2]])
         try:
-            await self._do_sasl_handshake()
+            await self._credentials.log_in(self.send)
         except BaseException:
             self.close()
             raise
@@ -147,36 +170,30 @@ class Connection(AIOKafkaConnection):
         """Whether requests can be sent."""
         return self._transport is not None and not self._transport.is_closing()
 
-    def send(
-        self,
-        request: Request[RequestStruct],
-        expect_response: bool = True,  # noqa: FBT001, FBT002 - aiokafka's signature
-    ) -> asyncio.Future[Response]:
+    def send(self, request: Request[RequestStruct]) -> asyncio.Future[Response]:
         """
         Sends now, and gives back the answer to come; a TimeoutError if it takes too long.
 
         Raises:
             KafkaConnectionError: there is no connection.
         """
-        if not expect_response:
-            raise AssertionError("every request that we know is answered")
         if self._transport is None:
             raise errors.KafkaConnectionError(f"no connection to {self.host}:{self.port}")
         struct = request.prepare(self._versions)
-        correlation_id = self._next_correlation_id()
-        header = _header(struct, correlation_id, self._client_text)
+        correlation_id = next(self._ids)
+        head = header(struct, correlation_id, self._client_text)
         body = struct.parts if isinstance(struct, Payload) else [struct.encode()]
-        size = len(header) + sum(map(len, body))
-        self._transport.writelines([I32.pack(size) + header, *body])
-        answer: asyncio.Future[Response] = self._loop.create_future()
-        self._requests.append((correlation_id, struct, answer, time.monotonic()))
+        size = len(head) + sum(map(len, body))
+        self._transport.writelines([I32.pack(size) + head, *body])
+        answer: asyncio.Future[Response] = asyncio.get_running_loop().create_future()
+        self._asked.append((correlation_id, struct, answer, time.monotonic()))
         if self._looking is None:
             self._look_later()
         return answer
 
     def waited_s(self) -> float:
         """For how long an answer is due, in seconds; 0 if none is."""
-        return max(0.0, self._waited_s(self._requests[0][3])) if self._requests else 0.0
+        return max(0.0, self._waited_s(self._asked[0][3])) if self._asked else 0.0
 
     def _waited_s(self, since: float) -> float:
         """Not counted while the broker reads nothing, behind a request that it throttles."""
@@ -185,13 +202,13 @@ class Connection(AIOKafkaConnection):
     def _look(self) -> None:
         """Checks pending requests for timeouts, and the connection for silence."""
         self._looking = None
-        if not self._requests:
+        if not self._asked:
             return
-        for _, _, answer, since in self._requests:
-            if not answer.done() and self._waited_s(since) >= self._request_timeout:
+        for _, _, answer, since in self._asked:
+            if not answer.done() and self._waited_s(since) >= self._timeout_s:
                 answer.set_exception(TimeoutError())
         self._look_later()
-        if self.waited_s() >= self._request_timeout + self._look_every_s:
+        if self.waited_s() >= self._timeout_s + self._look_every_s:
             self.close(CloseReason.CONNECTION_TIMEOUT)
         elif self.waited_s() >= SILENT_AFTER_S and self._on_silence is not None:
             self._on_silence()
@@ -199,18 +216,32 @@ class Connection(AIOKafkaConnection):
     def _look_later(self) -> None:
         """Looks again soon, and not later than the next answer is overdue."""
         left_s = (
-            self._request_timeout - self._waited_s(since)
-            for _, _, answer, since in self._requests
+            self._timeout_s - self._waited_s(since)
+            for _, _, answer, since in self._asked
             if not answer.done()
         )
         delay_s = min(self._look_every_s, next(left_s, self._look_every_s))
-        self._looking = self._loop.call_later(delay_s, self._look)
+        self._looking = asyncio.get_running_loop().call_later(delay_s, self._look)
+
+    def _idle_later(self, max_idle_s: float) -> None:
+        """Looks again when there may have been no answer for so long."""
+        now = time.monotonic()
+        since = now if self._asked else self._answered_at
+        delay_s = since + max_idle_s - now
+        loop = asyncio.get_running_loop()
+        self._idling = loop.call_later(delay_s, self._close_idle, max_idle_s)
+
+    def _close_idle(self, max_idle_s: float) -> None:
+        if not self._asked and time.monotonic() - self._answered_at >= max_idle_s:
+            self.close(CloseReason.IDLE_DROP)
+        else:
+            self._idle_later(max_idle_s)
 
     def close(
         self, reason: CloseReason | None = None, exc: BaseException | None = None
     ) -> asyncio.Future[None]:
         """Closes the connection; all who wait for answers get a KafkaConnectionError."""
-        for timer in (self._idle_handle, self._looking):
+        for timer in (self._idling, self._looking):
             if timer is not None:
                 timer.cancel()
         transport, self._transport = self._transport, None
@@ -219,36 +250,35 @@ class Connection(AIOKafkaConnection):
             # a polite end of TLS would wait half a minute for a broker that does not answer.
             transport.abort()
             self._fail(exc)
-            if self._on_close_cb is not None:
-                self._on_close_cb(self, reason)
-                self._on_close_cb = None
-        closed: asyncio.Future[None] = self._closed_fut
-        return closed
+            if self._on_close is not None:
+                self._on_close(self, reason)
+                self._on_close = None
+        return self._closed
 
     def _fail(self, cause: BaseException | None) -> None:
-        for _, _, answer, _ in self._requests:
+        for _, _, answer, _ in self._asked:
             if not answer.done():
                 reason = "" if cause is None else f": {cause}"
                 error = errors.KafkaConnectionError(f"{self.host}:{self.port} closed{reason}")
                 error.__cause__ = cause
                 answer.set_exception(error)
-        self._requests.clear()
+        self._asked.clear()
 
     def _expected(self) -> int | None:
-        return self._requests[0][0] if self._requests else None
+        return self._asked[0][0] if self._asked else None
 
     def _take(self, frame: bytearray) -> None:
-        _, request, answer, _ = self._requests[0]
+        _, request, answer, _ = self._asked[0]
         if not answer.done():
             try:
-                response = _decoded(request, frame)
+                response = decoded(request, frame)
             except Exception as error:  # noqa: BLE001 - struct, Unicode and index errors alike
                 self.close(CloseReason.OUT_OF_SYNC, error)
                 return
             self._note(response)
             answer.set_result(response)
-        self._requests.popleft()
-        self._last_action = time.monotonic()
+        self._asked.popleft()
+        self._answered_at = time.monotonic()
 
     def _note(self, response: Response) -> None:
         if isinstance(response, FrameResponse):
@@ -259,21 +289,5 @@ class Connection(AIOKafkaConnection):
 
     def _lost(self, error: Exception | None) -> None:
         self.close(CloseReason.CONNECTION_BROKEN, error)
-        if not self._closed_fut.done():
-            self._closed_fut.set_result(None)
-
-
-def _header(request: RequestStruct, correlation_id: int, client: bytes) -> bytes:
-    """What every request begins with, versions 1 and 2 of it; aiokafka's takes longer than that."""
-    head = _HEADER.pack(request.API_KEY, request.API_VERSION, correlation_id) + client
-    return head + NO_TAGS if request.FLEXIBLE_VERSION else head
-
-
-def _decoded(request: RequestStruct, frame: bytearray) -> Response:
-    cursor = Frame(memoryview(frame), I32.size)
-    if request.FLEXIBLE_VERSION:
-        cursor.skip_tags()
-    kind = request.RESPONSE_TYPE
-    if issubclass(kind, FrameResponse):
-        return kind.read(cursor)
-    return kind.decode(BytesIO(cursor.view[cursor.at :]))
+        if not self._closed.done():
+            self._closed.set_result(None)

@@ -24,25 +24,6 @@ _BY_NAME: Final = {"getattr", "setattr", "hasattr", "delattr", "attrgetter", "me
 _IMPORT: Final = re.compile(r"^\s*(from|import) aiokafka", re.MULTILINE)
 
 _OF_CLASSES: Final = {
-    "mm2.kafka.wire.connection.Connection": {
-        "_client_id",
-        "_closed_fut",
-        "_do_sasl_handshake",
-        "_do_version_lookup",
-        "_idle_check",
-        "_idle_handle",
-        "_last_action",
-        "_loop",
-        "_max_idle_ms",
-        "_next_correlation_id",
-        "_on_close_cb",
-        "_request_timeout",
-        "_requests",
-        "_sasl_mechanism",
-        "_security_protocol",
-        "_ssl_context",
-        "_versions",
-    },
     "mm2.kafka.wire.nodes.NodesClient": {"_md_synchronizer", "_metadata_update", "_sync_task"},
 }
 
