@@ -9,7 +9,7 @@ from collections.abc import Container
 import structlog
 
 from mm2.config.flow_config import FlowConfig
-from mm2.core.balancing.load_following import LoadFollowing
+from mm2.core.balancing.auto_task_count import LoadFollowing
 from mm2.core.balancing.spark_slots import DEFAULT_MASTER, is_in_process
 from mm2.core.model import TopicPartition
 from mm2.protocol.progress_records import BundleProgress

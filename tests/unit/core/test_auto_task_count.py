@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.core.balancing.load_following import LoadFollowing
+from mm2.core.balancing.auto_task_count import LoadFollowing
 from mm2.core.model import TopicName, TopicPartition
 
 _PARTITION = TopicPartition(TopicName("t"), 0)
