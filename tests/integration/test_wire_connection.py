@@ -14,8 +14,8 @@ import pytest
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import Unavailable
 from mm2.kafka.client_settings import aiokafka_settings
+from mm2.kafka.security.log_in import Ask, Credentials
 from mm2.kafka.wire.connection import Connection
-from mm2.kafka.wire.log_in import Ask, Credentials
 from mm2.kafka.wire.requests.fetch import FetchRequest
 from mm2.kafka.wire.requests.metadata import MetadataRequest
 from mm2.kafka.wire.wire_client import WireClient

@@ -46,7 +46,7 @@ class _NotEncodable(ValueError):
 
 
 @dataclass(slots=True)
-class _Made:
+class _MadeRecords:
     """What was made for one partition, each with the record that it was made of."""
 
     records: list[SourceRecord | TargetRecord] = field(default_factory=list)
@@ -116,8 +116,8 @@ class _Parts:
         self._target = target
         self._start = start
         self._most = most
-        self._own = _Made()
-        self._routed: dict[TopicPartition, _Made] = {}
+        self._own = _MadeRecords()
+        self._routed: dict[TopicPartition, _MadeRecords] = {}
         self.room = _PART_BYTES
         self._odd: object = None
 
@@ -138,7 +138,7 @@ class _Parts:
                 made = self._own
             else:
                 where = TopicPartition(TopicName(each.topic), number)
-                made = self._routed.setdefault(where, _Made())
+                made = self._routed.setdefault(where, _MadeRecords())
             made.records.append(each)
             made.sources.append(record)
             self.room -= _RECORD_BYTES if each.value is None else len(each.value) + _RECORD_BYTES
@@ -147,7 +147,8 @@ class _Parts:
     def take(self, stop: int) -> HandledPart:
         """What was made of the records before ``stop``, encoded if it can be."""
         covers, self._start, self.room = range(self._start, stop), stop, _PART_BYTES
-        found, self._own, self._routed = {self._target: self._own, **self._routed}, _Made(), {}
+        found = {self._target: self._own, **self._routed}
+        self._own, self._routed = _MadeRecords(), {}
         try:
             sections = {
                 where: _encoded(made, where, self._most)
@@ -211,7 +212,7 @@ def _headers(column: pa.Array) -> Iterator[Headers]:
     return (tuple(each[first:last]) for first, last in pairwise(bounds))
 
 
-def _encoded(made: _Made, where: TopicPartition, most: int) -> Sequence[RecordsSection]:
+def _encoded(made: _MadeRecords, where: TopicPartition, most: int) -> Sequence[RecordsSection]:
     """
     Sections of a batch.
 

@@ -21,10 +21,10 @@ from aiokafka.conn import CloseReason
 from aiokafka.protocol.admin import ApiVersionRequest
 from aiokafka.protocol.api import Request, RequestStruct, Response
 
+from mm2.kafka.security.log_in import Credentials
 from mm2.kafka.wire.connection_failures import Attempt
 from mm2.kafka.wire.envelopes import decoded, header
 from mm2.kafka.wire.frame import I32, FrameResponse, Payload, text
-from mm2.kafka.wire.log_in import Credentials
 from mm2.kafka.wire.receiver import Receiver
 
 _REAUTHENTICATE_AT: Final = 0.85

@@ -18,10 +18,10 @@ from aiokafka.errors import SaslAuthenticationFailed, UnsupportedSaslMechanismEr
 from aiokafka.protocol.admin import ApiVersionRequest, SaslAuthenticateRequest
 
 from mm2.demo.broker_settings import HOST
+from mm2.kafka.security.log_in import Credentials
 from mm2.kafka.wire import connection as connections
 from mm2.kafka.wire.connection import Connection
 from mm2.kafka.wire.connection_failures import NotLetIn
-from mm2.kafka.wire.log_in import Credentials
 
 _HANDSHAKE, _API_VERSIONS, _AUTHENTICATE = 17, 18, 36
 _OFFER: Final = struct.pack(">ih", 1, 5) + b"PLAIN"
