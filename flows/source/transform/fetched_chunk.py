@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, MutableSequence, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Final
 
 from flows.source.fetch.aborted_transactions import AbortedTransactions
@@ -66,7 +68,11 @@ class FetchedChunk:
             self._decoded = batch, records_of(batch, most_plain)
         if batch.base_offset >= cover.start and batch.last_offset < cover.stop:
             return self._decoded[1]
-        return [record for record in self._decoded[1] if record.offset in cover]
+        records = self._decoded[1]
+        first, behind = (
+            bisect_left(records, at, key=attrgetter("offset")) for at in (cover.start, cover.stop)
+        )
+        return records[first:behind]
 
 
 def append_or_merge(chunks: MutableSequence[FetchedChunk], chunk: FetchedChunk) -> None:

@@ -25,13 +25,12 @@ class HandledPart(NamedTuple):
 
     Attributes:
         sections: for batches, by where they go; None if the records are to be handled one by one.
-        answer: of the handler for the only record, if it was asked: the one thing that it has
-            returned or raised.
+        answers: what the handler has returned or raised, by offset.
     """
 
     covers: range
     sections: Sections | None = None
-    answer: tuple[object] | None = None
+    answers: Sequence[tuple[int, object]] = ()
 
 
 def compile_handler_batches() -> None:
@@ -43,8 +42,9 @@ class HandlerOfBatches:
     """
     A ``Handle`` that decodes and encodes many records at a time.
 
-    Where the handler raises, waits, or returns what is no list of records, its answer is kept until
-    that record is handled alone, which follows at once.
+    What the handler answers is kept until the records are sent: if they cannot be, they are handled
+    one by one with these answers. Once it has returned what batches do not take (it waits, or
+    returns no list of plain records), all that follows is handled one by one.
 
     Args:
         least: so many records at least are worth it.
@@ -53,15 +53,19 @@ class HandlerOfBatches:
     def __init__(self, handle: Handle, *, least: int = _WORTH_IT) -> None:
         self._handle = handle
         self._least = least
-        self._kept: dict[tuple[str, int, int], Any] = {}
-        self._waits = iscoroutinefunction(handle)
+        self._kept: dict[tuple[str, int], dict[int, object] | Sequence[tuple[int, object]]] = {}
+        self._is_alone = iscoroutinefunction(handle)
 
     def __call__(self, record: SourceRecord) -> Handled | Awaitable[Handled]:
         """What one record becomes."""
-        key = record.topic, record.partition, record.offset
-        if key not in self._kept:
+        where = record.topic, record.partition
+        if not (kept := self._kept.get(where)):
             return self._handle(record)
-        answer = self._kept.pop(key)
+        if not isinstance(kept, dict):
+            kept = self._kept[where] = dict(kept)
+        if record.offset not in kept:
+            return self._handle(record)
+        answer: Any = kept.pop(record.offset)
         if isinstance(answer, BaseException):
             raise answer
         found: Handled | Awaitable[Handled] = answer
@@ -79,9 +83,9 @@ class HandlerOfBatches:
         What becomes of the records of batches: parts of ``cover``, in order.
 
         None instead of sections: these are to be handled one by one. So are all if they are few,
-        if the handler waits, and until the code for batches is compiled.
+        and until the code for batches is compiled.
         """
-        handled_parts = None if self._waits else _compiled.get()
+        handled_parts = None if self._is_alone else _compiled.get()
         if handled_parts is None or sum(batch.count for batch in batches) < self._least:
             yield cover, None
             return
@@ -89,16 +93,26 @@ class HandlerOfBatches:
             self._handle, batches, cover, target, most=most, most_plain=most_plain
         )
         async for part in parts:
-            if part.answer is None:
-                yield part.covers, part.sections
-                continue
-            (answer,) = part.answer
-            self._waits = self._waits or isinstance(answer, Awaitable)
-            key = target.topic, target.partition, part.covers.start
-            self._kept[key] = answer
+            if part.sections is None and not all(map(_is_error, part.answers)):
+                self._is_alone = True
+            self._kept[target] = part.answers
             try:
-                yield part.covers, None
+                yield part.covers, part.sections
             finally:
-                left = self._kept.pop(key, None)
-                if iscoroutine(left):
-                    left.close()
+                kept = self._kept.pop(target, ())
+                if part.sections is None:
+                    _close(kept)
+            if self._is_alone and part.covers.stop < cover.stop:
+                yield range(part.covers.stop, cover.stop), None
+                return
+
+
+def _is_error(answered: tuple[int, object]) -> bool:
+    return isinstance(answered[1], BaseException)
+
+
+def _close(kept: dict[int, object] | Sequence[tuple[int, object]]) -> None:
+    """Closes coroutines that nobody has awaited."""
+    for answer in dict(kept).values():
+        if iscoroutine(answer):
+            answer.close()

@@ -37,6 +37,9 @@ _PART_BYTES: Final = 4 << 20
 
 _RECORD_BYTES: Final = 1 << 10
 _BYTES: Final = frozenset({bytes, type(None)})
+_PAIRS: Final = frozenset({tuple})
+"""Lists may be the handler's, which uses them again for the next record."""
+
 _NUMBERS: Final = frozenset({int, type(None)})
 _RECORDS: Final = frozenset({SourceRecord, TargetRecord})
 
@@ -92,11 +95,14 @@ async def handled_parts(
                 await asyncio.sleep(0)
                 turn = time.monotonic()
             continue
-        yield parts.take(record.offset + is_made)
-        if not is_made:
-            yield parts.alone(record.offset)
+        if is_made:
+            yield parts.take(record.offset + 1)
+        else:
+            for part in parts.take_with_odd(record.offset):
+                yield part
         began = turn = time.monotonic()
-    yield parts.take(cover.stop)
+    if parts.start < cover.stop:
+        yield parts.take(cover.stop)
 
 
 class _Parts:
@@ -108,17 +114,19 @@ class _Parts:
         most: bytes of a section.
 
     Attributes:
+        start: the first source offset of what was not taken yet.
         room: bytes until what was made is enough to be sent.
     """
 
     def __init__(self, handle: Handle, target: TopicPartition, start: int, most: int) -> None:
         self._handle = handle
         self._target = target
-        self._start = start
+        self.start = start
         self._most = most
         self._own = _MadeRecords()
         self._routed: dict[TopicPartition, _MadeRecords] = {}
         self.room = _PART_BYTES
+        self._answers: list[tuple[int, object]] = []
         self._odd: object = None
 
     def add(self, record: SourceRecord) -> bool:
@@ -131,6 +139,8 @@ class _Parts:
         if type(answer) is not list or not all(map(_is_record, answer)):
             self._odd = answer
             return False
+        # The list itself may be the handler's, which uses it again.
+        self._answers.append((record.offset, tuple(answer)))
         topic, partition = self._target
         for each in answer:
             number = partition if each.partition is None else each.partition
@@ -146,7 +156,8 @@ class _Parts:
 
     def take(self, stop: int) -> HandledPart:
         """What was made of the records before ``stop``, encoded if it can be."""
-        covers, self._start, self.room = range(self._start, stop), stop, _PART_BYTES
+        covers, self.start, self.room = range(self.start, stop), stop, _PART_BYTES
+        answers, self._answers = self._answers, []
         found = {self._target: self._own, **self._routed}
         self._own, self._routed = _MadeRecords(), {}
         try:
@@ -156,13 +167,20 @@ class _Parts:
                 if made.records
             }
         except (ValueError, TypeError, ArithmeticError):
-            return HandledPart(covers)
-        return HandledPart(covers, sections)
+            return HandledPart(covers, None, answers)
+        return HandledPart(covers, sections, answers)
 
-    def alone(self, offset: int) -> HandledPart:
-        """The record of which the handler has made something else."""
-        self._start = offset + 1
-        return HandledPart(range(offset, offset + 1), answer=(self._odd,))
+    def take_with_odd(self, offset: int) -> Iterator[HandledPart]:
+        """What was made of the records before one, and that one: it needs more than batches do."""
+        part, odd = self.take(offset), (offset, self._odd)
+        self.start = offset + 1
+        if part.sections is None:
+            covers = range(part.covers.start, offset + 1)
+            yield HandledPart(covers, None, [*part.answers, odd])
+            return
+        if part.covers:
+            yield part
+        yield HandledPart(range(offset, offset + 1), None, [odd])
 
 
 def _is_record(made: Any) -> bool:
@@ -172,6 +190,8 @@ def _is_record(made: Any) -> bool:
         and type(made.topic) is str
         and type(made.partition) in _NUMBERS
         and type(made.value) in _BYTES
+        and type(made.headers) is tuple
+        and _PAIRS.issuperset(map(type, made.headers))
     )
 
 
