@@ -73,7 +73,7 @@ class SqlExpressions:
         self._session = session
         self._texts = texts
         conf = session.sparkContext.getConf()
-        is_shown = any(conf.get(key) == "true" for key in _SHOWN_BY)
+        is_shown = any(str(conf.get(key)).strip().lower() == "true" for key in _SHOWN_BY)
         self._to_hide = [name for name in texts if is_shown and f"{SQL}{name}" in provided]
         self.literals: list[str] = []
         jvm: Any = session.sparkContext._jvm  # noqa: SLF001 - PySpark has no parser of its own

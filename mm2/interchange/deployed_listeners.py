@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Final
 
 from mm2.config.keys.keys_top import METRICS_LISTENERS
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.rest_settings import LISTENERS, Listener, rest_of_file
 
-_ADDED: Final = Listener("http", "", 9404)
+_FIRST_PORT: Final = 9404
+"""Of listeners that are added: the usual one of exporters, or the next that is free."""
 """For probes where REST asks for a login: Prometheus' usual port of the JVM's exporter."""
 
 
@@ -72,7 +74,8 @@ def deployed_listeners(maker: MirrorMakerConfig, *, opens: bool) -> DeployedList
     metrics = next((each for each in settings.metrics_listeners if not each.is_local), None)
     asks = settings.passwords_file is not None
     if opens and metrics is None and rest and rest.scheme == "http" and asks:
-        metrics = _ADDED
+        used = {each.port for each in (*settings.listeners, *settings.metrics_listeners)}
+        metrics = Listener("http", "", next(at for at in count(_FIRST_PORT) if at not in used))
         added[METRICS_LISTENERS] = ", ".join(map(str, (*settings.metrics_listeners, metrics)))
     return DeployedListeners(
         rest=rest,

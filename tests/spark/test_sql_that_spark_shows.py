@@ -34,7 +34,7 @@ async def _made(engine: SparkJobs, sql: Mapping[str, str], *provided: str) -> li
 def _settings(folder: Path) -> dict[str, str]:
     return {
         "spark.master": "local[4]",
-        "spark.eventLog.enabled": "true",
+        "spark.eventLog.enabled": "TRUE",
         "spark.eventLog.dir": folder.as_uri(),
         "spark.eventLog.rolling.enabled": "false",
         "spark.eventLog.compress": "false",

@@ -33,14 +33,14 @@ class Credentials:
         Logs in on a connection.
 
         Raises:
-            KafkaError: the broker does not let us in, or does not answer.
-            ValueError: it does not know the password itself.
+            KafkaError: the broker does not let us in, does not answer, or does not know the
+                password itself.
         """
         offer = await ask(SaslHandShakeRequest(self.mechanism))
         offered = ", ".join(offer.enabled_mechanisms)
         _check(offer, f"it offers {offered}")
         exchange, received = self._exchange(), None
-        while (step := await exchange.step(received)) is not None:
+        while (step := await _next_step(exchange, received)) is not None:
             message, _ = step
             answer = await ask(SaslAuthenticateRequest(message))
             _check(answer, answer.error_message)
@@ -55,6 +55,14 @@ class Credentials:
         if self.mechanism == "PLAIN":
             return SaslPlainAuthenticator(**who)
         return ScramAuthenticator(**who, sasl_mechanism=self.mechanism)
+
+
+async def _next_step(exchange: Any, received: bytes | None) -> Any:
+    try:
+        return await exchange.step(received)
+    except (ValueError, KeyError, AssertionError) as error:
+        wrong = f"the broker does not show that it knows the password: {error!r}"
+        raise errors.SaslAuthenticationFailed(wrong) from error
 
 
 def _check(answer: Any, words: str) -> None:

@@ -21,6 +21,7 @@ from tests.support.rendered import objects, render
     [
         ({}, 9404),
         ({"metrics__listeners": "http://127.0.0.1:1"}, 9404),
+        ({"metrics__listeners": "http://127.0.0.1:9404"}, 9405),
         ({"metrics__listeners": "http://0.0.0.0:9000"}, 9000),
     ],
 )

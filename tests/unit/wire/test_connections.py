@@ -210,7 +210,7 @@ async def test_the_broker_must_know_the_password(mechanism: str) -> None:
     right, wrong = _Scram(mechanism, "secret"), _Scram(mechanism, "other")
     await credentials.log_in(right.ask)
     assert right.proof
-    with pytest.raises(ValueError, match="signature"):
+    with pytest.raises(SaslAuthenticationFailed, match="signature"):
         await credentials.log_in(wrong.ask)
 
 
