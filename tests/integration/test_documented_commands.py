@@ -36,6 +36,7 @@ _ELSEWHERE = {
     "offset-manager serve ": "integration/test_offset_manager.py",
     "offset-manager check ": "integration/test_offset_manager_shown.py",
     "offset-manager load-test ": "integration/test_offset_load.py",
+    "verify rebalance --zookeeper ": "integration/test_verify_rebalance.py",
     "mm2 dump ": "integration/test_dump_command.py",
     "mm2 dump-log ": "unit/cli/test_dump_log.py",
     "mm2 package-env ": "integration/test_spark_cluster.py",

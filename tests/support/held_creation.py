@@ -50,6 +50,9 @@ class HeldCreation:
         patched.setattr(TargetTopics, "_provide", held)
         patched.setattr(target_topics, "_OTHERS_CREATE_S", _FOR_EVER_S)
 
+    def on_partitions_assigned(self, partitions: list[TopicPartition]) -> None:
+        """Does nothing: a listener has to have a method that is called."""
+
 
 def allow(folder: Path, name: str) -> None:
     """Lets a process create a topic."""
