@@ -12,8 +12,7 @@ from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.rest_settings import LISTENERS, Listener, rest_of_file
 
 _FIRST_PORT: Final = 9404
-"""Of listeners that are added: the usual one of exporters, or the next that is free."""
-"""For probes where REST asks for a login: Prometheus' usual port of the JVM's exporter."""
+"""For probes where REST asks for a login: the usual port of exporters, or the next that is free."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,10 @@ from flows.source.send.send_queue import PartitionSender
 from mm2.kafka.wire.compiled import RecordsSection
 from mm2.kafka.wire.compression import Compression
 
-_SEND_AFTER_S: Final = 1.0
+TURN_S: Final = 0.01
+"""After so long others must have their turn."""
+
+SEND_AFTER_S: Final = 1.0
 """Where records take long to change, those that are done do not wait for all that was fetched."""
 
 
@@ -121,7 +124,7 @@ class ChangedBatches:
         size += sum(len(copy.body) for _, copy in copies.routed)
         now = time.monotonic()
         is_full = collected.size + size > self.limit(partition)
-        has_waited = now - collected.since > _SEND_AFTER_S
+        has_waited = now - collected.since > SEND_AFTER_S
         is_due = is_full or has_waited or len(collected.records) >= MOST_RECORDS
         if collected.size and is_due:
             self.send(partition, collected, offset)

@@ -48,9 +48,7 @@ async def changed_parts(
         most_plain: bytes that a batch may have when it is decompressed.
     """
     try:
-        data = joined(batches, most_plain)
-        rows = decode(data, topic=target.topic, partition=target.partition, position=cover.start)
-        check_offsets(rows, cover)
+        rows = rows_of(batches, cover, target, most_plain)
     except ValueError as error:
         if len(batches) == 1:
             yield ColumnPart(cover, None, str(error))
@@ -65,17 +63,22 @@ async def changed_parts(
             yield each
 
 
-def check_offsets(rows: pa.RecordBatch, cover: range) -> None:
+def rows_of(
+    batches: Sequence[Batch], cover: range, target: TopicPartition, most_plain: int
+) -> pa.RecordBatch:
     """
-    Checks that the records are those that the headers of their batches announce.
+    The records of batches from the start of ``cover`` on, as read from partition ``target``.
 
     Raises:
-        ValueError: they are not: a damaged batch.
+        ValueError: they cannot be read, or are not those that the headers of batches announce.
     """
+    data = joined(batches, most_plain)
+    rows = decode(data, topic=target.topic, partition=target.partition, position=cover.start)
     offsets = rows.column("offset").to_numpy()
     is_within = not len(offsets) or (cover.start <= offsets[0] and offsets[-1] < cover.stop)
     if not (is_within and (np.diff(offsets) > 0).all()):
         raise ValueError("offsets of records are not those of their batch")
+    return rows
 
 
 def _pieces(rows: pa.RecordBatch, cover: range) -> Iterator[tuple[pa.RecordBatch, range]]:

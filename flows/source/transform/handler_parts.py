@@ -17,21 +17,17 @@ import numpy as np
 import pyarrow as pa
 
 from flows.source.fetch.contiguous_batches import MOST_RECORDS
-from flows.source.forward.recode import joined
 from flows.source.forward.record_batch import Batch
-from flows.source.transform.column_parts import check_offsets
+from flows.source.transform.changed_batches import SEND_AFTER_S, TURN_S
+from flows.source.transform.column_parts import rows_of
 from flows.source.transform.handler_batches import HandledPart
 from flows.source.transform.message_handler import Handle
 from mm2.core.handled_records import Headers, SourceRecord, TargetRecord, source_record_of
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.transforms.column_schema import HEADERS_TYPE, SCHEMA
 from mm2.kafka.wire.compiled import RecordsSection
-from mm2.kafka.wire.record_columns import decode, encode
+from mm2.kafka.wire.record_columns import encode
 
-_TURN_S: Final = 0.01
-"""After so long others must have their turn."""
-
-_PART_S: Final = 1.0
 _PART_BYTES: Final = 4 << 20
 """What is enough to be sent: bytes of values that were made, and for each record some more."""
 
@@ -75,13 +71,7 @@ async def handled_parts(
         most_plain: bytes that a batch may have when it is decompressed.
     """
     try:
-        rows = decode(
-            joined(batches, most_plain),
-            topic=target.topic,
-            partition=target.partition,
-            position=cover.start,
-        )
-        check_offsets(rows, cover)
+        rows = rows_of(batches, cover, target, most_plain)
     except ValueError:
         yield HandledPart(cover)
         return
@@ -90,8 +80,8 @@ async def handled_parts(
     for record in _records(rows, target):
         is_made = parts.add(record)
         now = time.monotonic()
-        if is_made and parts.room > 0 and now - began < _PART_S:
-            if now - turn > _TURN_S:
+        if is_made and parts.room > 0 and now - began < SEND_AFTER_S:
+            if now - turn > TURN_S:
                 await asyncio.sleep(0)
                 turn = time.monotonic()
             continue

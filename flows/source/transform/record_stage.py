@@ -25,6 +25,7 @@ from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
 from flows.source.transform.changed_batches import (
     NOTHING,
+    TURN_S,
     ChangedBatches,
     CollectedRecords,
     RecordCopies,
@@ -39,9 +40,6 @@ from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.wire.compression import Compression
 from mm2.kafka.wire.requests.fetch import FetchedPartition
 from mm2.supervision import is_set_within
-
-_TURN_S: Final = 0.01
-"""After so long others must have their turn."""
 
 _LOOK_S: Final = 1.0
 """How often a partition that waits for the target's records looks whether it was reset."""
@@ -193,7 +191,7 @@ class RecordStage:
         collected: CollectedRecords,
     ) -> None:
         """Collects what becomes of records; ends early when the chunk is not current any more."""
-        partition, turn, told = chunk.partition, time.monotonic() + _TURN_S, 0
+        partition, turn, told = chunk.partition, time.monotonic() + TURN_S, 0
         decode = partial(chunk.decode, cover=cover, most_plain=self._policy.most_plain)
         for number, batch in enumerate(batches):
             records = self._records(chunk, batch, cover, collected)
@@ -204,7 +202,7 @@ class RecordStage:
                 copies = await self._copies(chunk, record, collected)
                 if time.monotonic() > turn:
                     await asyncio.sleep(0)
-                    turn = time.monotonic() + _TURN_S
+                    turn = time.monotonic() + TURN_S
                 if not self._is_current(chunk):
                     return
                 if copies.own or copies.routed:

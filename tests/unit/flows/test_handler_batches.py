@@ -26,8 +26,8 @@ def same(record: SourceRecord) -> list[SourceRecord]:
 @pytest.mark.parametrize(
     ("limit", "value", "sent"),
     [
-        ("_PART_S", 1.0, [[0, 1, 2]]),
-        ("_PART_S", 0.0, [[0], [1], [2]]),
+        ("SEND_AFTER_S", 1.0, [[0, 1, 2]]),
+        ("SEND_AFTER_S", 0.0, [[0], [1], [2]]),
         ("_PART_BYTES", 1_500, [[0, 1], [2]]),
         ("_PART_BYTES", 1, [[0], [1], [2]]),
     ],
@@ -43,7 +43,7 @@ async def test_what_is_enough_or_has_waited_is_sent(
 
 
 async def test_others_have_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handler_parts, "_TURN_S", 0.0)
+    monkeypatch.setattr(handler_parts, "TURN_S", 0.0)
     turns, seen = [0], []
 
     def handle(record: SourceRecord) -> list[SourceRecord]:
