@@ -21,6 +21,7 @@ from tests.support.at_once import FailuresAtOnce
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.hung_tests import HungTests
 from tests.support.providers import provided
+from tests.support.topics import delete_all_topics
 
 # A busy machine makes single examples slow; the suite's own timeout catches what hangs. In CI the
 # examples are the same each time, as in Hypothesis' own profile for it: what fails there is new.
@@ -115,6 +116,14 @@ def cluster_a(request: pytest.FixtureRequest) -> Iterator[Cluster]:
 def cluster_b(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     """The second cluster, shared by the whole session: use names of your own in it."""
     yield from _session_cluster("B", request)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _topics_of_one_module(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Deletes what a module leaves: each mirror of a later one would copy all heartbeats topics."""
+    yield
+    for cluster in request.config.stash.get(_CLUSTERS, []):
+        delete_all_topics(cluster)
 
 
 @pytest.fixture(autouse=True)

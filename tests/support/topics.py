@@ -64,6 +64,14 @@ def recreate_topic(cluster: Cluster, topic: str, partitions: int = 1) -> None:
     create_topic(cluster.bootstrap, topic, partitions)
 
 
+def delete_all_topics(cluster: Cluster) -> None:
+    """Deletes all topics but the brokers' own, and does not wait."""
+    admin = _admin(cluster)
+    names = [name for name in admin.list_topics(timeout=PATIENCE_S).topics if name[:2] != "__"]
+    for deleted in admin.delete_topics(names).values() if names else ():
+        deleted.result(PATIENCE_S)
+
+
 def _admin(cluster: Cluster) -> AdminClient:
     return AdminClient({"bootstrap.servers": cluster.bootstrap})
 
