@@ -54,6 +54,11 @@ def _uses_header_again(record: SourceRecord) -> list[SourceRecord]:
     return [_with_headers(record, (_HEADER,))]
 
 
+def _uses_key_again(record: SourceRecord) -> list[SourceRecord]:
+    _KEY[:] = b"%d" % record.offset
+    return [record.replace(key=_KEY)]
+
+
 def _with_headers(record: SourceRecord, headers: Any) -> SourceRecord:
     return replace(record, headers=headers)
 
@@ -61,6 +66,7 @@ def _with_headers(record: SourceRecord, headers: Any) -> SourceRecord:
 _LIST: Final[list[SourceRecord]] = []
 _HEADERS: Final[list[tuple[str, bytes]]] = []
 _HEADER: Final[list[Any]] = ["at", b""]
+_KEY: Final = bytearray()
 _WAYS: Final[dict[str, Callable[[SourceRecord], object]]] = {
     "the same": lambda record: [record],
     "nothing": lambda _: [],
@@ -87,6 +93,7 @@ _WAYS: Final[dict[str, Callable[[SourceRecord], object]]] = {
     "the same list as before": _uses_list_again,
     "the same headers as before": _uses_headers_again,
     "the same header as before": _uses_header_again,
+    "the same key as before": _uses_key_again,
     "no such partition": _with(partition=2),
     "a key of text": _with(key="text"),
     "a header of text": _with(headers=(("a", "text"),)),

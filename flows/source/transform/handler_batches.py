@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import cached_property
 from inspect import iscoroutine, iscoroutinefunction
 from typing import Any, Final, NamedTuple
 
@@ -26,11 +27,13 @@ class HandledPart(NamedTuple):
     Attributes:
         sections: for batches, by where they go; None if the records are to be handled one by one.
         answers: what the handler has returned or raised, by offset.
+        is_odd: whether it has returned what batches do not take.
     """
 
     covers: range
     sections: Sections | None = None
-    answers: Sequence[tuple[int, object]] = ()
+    answers: Callable[[], dict[int, object]] = dict
+    is_odd: bool = False
 
 
 def compile_handler_batches() -> None:
@@ -53,19 +56,15 @@ class HandlerOfBatches:
     def __init__(self, handle: Handle, *, least: int = _WORTH_IT) -> None:
         self._handle = handle
         self._least = least
-        self._kept: dict[tuple[str, int], dict[int, object] | Sequence[tuple[int, object]]] = {}
+        self._kept: dict[tuple[str, int], _Kept] = {}
         self._is_alone = iscoroutinefunction(handle)
 
     def __call__(self, record: SourceRecord) -> Handled | Awaitable[Handled]:
         """What one record becomes."""
-        where = record.topic, record.partition
-        if not (kept := self._kept.get(where)):
+        kept = self._kept.get((record.topic, record.partition))
+        if kept is None or record.offset not in kept.answers:
             return self._handle(record)
-        if not isinstance(kept, dict):
-            kept = self._kept[where] = dict(kept)
-        if record.offset not in kept:
-            return self._handle(record)
-        answer: Any = kept.pop(record.offset)
+        answer: Any = kept.answers.pop(record.offset)
         if isinstance(answer, BaseException):
             raise answer
         found: Handled | Awaitable[Handled] = answer
@@ -93,26 +92,32 @@ class HandlerOfBatches:
             self._handle, batches, cover, target, most=most, most_plain=most_plain
         )
         async for part in parts:
-            if part.sections is None and not all(map(_is_error, part.answers)):
-                self._is_alone = True
-            self._kept[target] = part.answers
+            self._is_alone |= part.is_odd
+            kept = self._kept[target] = _Kept(part)
             try:
                 yield part.covers, part.sections
             finally:
-                kept = self._kept.pop(target, ())
+                self._kept.pop(target, None)
                 if part.sections is None:
-                    _close(kept)
+                    kept.close()
             if self._is_alone and part.covers.stop < cover.stop:
                 yield range(part.covers.stop, cover.stop), None
                 return
 
 
-def _is_error(answered: tuple[int, object]) -> bool:
-    return isinstance(answered[1], BaseException)
+class _Kept:
+    """What a handler has answered, until nobody needs it any more."""
 
+    def __init__(self, part: HandledPart) -> None:
+        self._part = part
 
-def _close(kept: dict[int, object] | Sequence[tuple[int, object]]) -> None:
-    """Closes coroutines that nobody has awaited."""
-    for answer in dict(kept).values():
-        if iscoroutine(answer):
-            answer.close()
+    @cached_property
+    def answers(self) -> dict[int, object]:
+        """By offset; those that were used are taken out."""
+        return self._part.answers()
+
+    def close(self) -> None:
+        """Closes coroutines that nobody has awaited."""
+        for answer in self.answers.values():
+            if iscoroutine(answer):
+                answer.close()

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, pairwise
-from typing import Any, Final
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice, repeat
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,10 +18,12 @@ import pyarrow as pa
 from flows.source.fetch.contiguous_batches import MOST_RECORDS
 from flows.source.forward.record_batch import Batch
 from flows.source.transform.changed_batches import SEND_AFTER_S, TURN_S
+from flows.source.transform.column_handle import Sections
 from flows.source.transform.column_parts import rows_of
 from flows.source.transform.handler_batches import HandledPart
+from flows.source.transform.handler_rows import records_of
 from flows.source.transform.message_handler import Handle
-from mm2.core.handled_records import Headers, SourceRecord, TargetRecord, source_record_of
+from mm2.core.handled_records import SourceRecord, TargetRecord
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.transforms.column_schema import HEADERS_TYPE, SCHEMA
 from mm2.kafka.wire.compiled import RecordsSection
@@ -33,10 +34,6 @@ _PART_BYTES: Final = 4 << 20
 
 _RECORD_BYTES: Final = 1 << 10
 _BYTES: Final = frozenset({bytes, type(None)})
-_PAIRS: Final = frozenset({tuple})
-"""Lists may be the handler's, which uses them again for the next record."""
-
-_NUMBERS: Final = frozenset({int, type(None)})
 _RECORDS: Final = frozenset({SourceRecord, TargetRecord})
 
 
@@ -44,12 +41,54 @@ class _NotEncodable(ValueError):
     """Records have fields of other types than they should: one by one, each has its own error."""
 
 
-@dataclass(slots=True)
-class _MadeRecords:
+class _MadeRecords(NamedTuple):
     """What was made for one partition, each with the record that it was made of."""
 
-    records: list[SourceRecord | TargetRecord] = field(default_factory=list)
-    sources: list[SourceRecord] = field(default_factory=list)
+    records: list[SourceRecord | TargetRecord]
+    sources: list[SourceRecord]
+
+
+class _Answers:
+    """
+    What a handler has returned for some records: lists of records.
+
+    Attributes:
+        sources: the records, in order.
+        counts: how many records were returned for each.
+        made: all that were returned, in order.
+    """
+
+    __slots__ = ("counts", "made", "sources")
+
+    def __init__(self) -> None:
+        self.sources: list[SourceRecord] = []
+        self.counts: list[int] = []
+        self.made: list[SourceRecord | TargetRecord] = []
+
+    def by_offset(self) -> dict[int, object]:
+        """What was returned for each record."""
+        made, answered = iter(self.made), zip(self.sources, self.counts, strict=True)
+        return {source.offset: list(islice(made, count)) for source, count in answered}
+
+    def by_target(self, own: TopicPartition) -> Mapping[TopicPartition, _MadeRecords]:
+        """By where they go; ``own`` is the partition of those that name none."""
+        sources = self.sources
+        if not {1}.issuperset(self.counts):
+            sources = list(chain.from_iterable(map(repeat, sources, self.counts)))
+        topics = {each.topic for each in self.made}
+        partitions = {each.partition for each in self.made}
+        _check({str}, topics)
+        _check({int, type(None)}, partitions)
+        if topics == {own.topic} and partitions <= {own.partition, None}:
+            return {own: _MadeRecords(self.made, sources)}
+        found: dict[TopicPartition, _MadeRecords] = {}
+        for each, source in zip(self.made, sources, strict=True):
+            partition = own.partition if each.partition is None else each.partition
+            where = TopicPartition(TopicName(each.topic), partition)
+            made = found.setdefault(where, _MadeRecords([], []))
+            made.records.append(each)
+            made.sources.append(source)
+        return found
 
 
 async def handled_parts(
@@ -75,24 +114,13 @@ async def handled_parts(
     except ValueError:
         yield HandledPart(cover)
         return
-    parts = _Parts(handle, target, cover.start, most)
-    began = turn = time.monotonic()
-    for record in _records(rows, target):
-        is_made = parts.add(record)
-        now = time.monotonic()
-        if is_made and parts.room > 0 and now - began < SEND_AFTER_S:
-            if now - turn > TURN_S:
-                await asyncio.sleep(0)
-                turn = time.monotonic()
+    parts = _Parts(handle, records_of(rows, target), target, cover, most)
+    while parts.rest:
+        if parts.handle():
+            await asyncio.sleep(0)
             continue
-        if is_made:
-            yield parts.take(record.offset + 1)
-        else:
-            for part in parts.take_with_odd(record.offset):
-                yield part
-        began = turn = time.monotonic()
-    if parts.start < cover.stop:
-        yield parts.take(cover.stop)
+        for part in parts.take():
+            yield part
 
 
 class _Parts:
@@ -100,126 +128,112 @@ class _Parts:
     Gives records to a handler, and keeps what it makes of them.
 
     Args:
-        start: the first source offset that is covered.
+        records: in order; what is read of them is given to the handler.
+        target: the partition that they are copied to.
+        cover: the source offsets that they are of.
         most: bytes of a section.
 
     Attributes:
-        start: the first source offset of what was not taken yet.
-        room: bytes until what was made is enough to be sent.
+        rest: the source offsets of what was not taken yet.
     """
 
-    def __init__(self, handle: Handle, target: TopicPartition, start: int, most: int) -> None:
+    def __init__(
+        self,
+        handle: Handle,
+        records: Iterator[SourceRecord],
+        target: TopicPartition,
+        cover: range,
+        most: int,
+    ) -> None:
         self._handle = handle
+        self._records = records
         self._target = target
-        self.start = start
+        self.rest = cover
         self._most = most
-        self._own = _MadeRecords()
-        self._routed: dict[TopicPartition, _MadeRecords] = {}
-        self.room = _PART_BYTES
-        self._answers: list[tuple[int, object]] = []
-        self._odd: object = None
+        self._clear()
 
-    def add(self, record: SourceRecord) -> bool:
-        """Has a record handled; whether the answer is a list of records."""
-        try:
-            answer: Any = self._handle(record)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's code
-            self._odd = error
-            return False
-        if type(answer) is not list or not all(map(_is_record, answer)):
-            self._odd = answer
-            return False
-        # The list itself may be the handler's, which uses it again.
-        self._answers.append((record.offset, tuple(answer)))
-        topic, partition = self._target
-        for each in answer:
-            number = partition if each.partition is None else each.partition
-            if each.topic == topic and number == partition:
-                made = self._own
-            else:
-                where = TopicPartition(TopicName(each.topic), number)
-                made = self._routed.setdefault(where, _MadeRecords())
-            made.records.append(each)
-            made.sources.append(record)
-            self.room -= _RECORD_BYTES if each.value is None else len(each.value) + _RECORD_BYTES
-        return True
+    def _clear(self) -> None:
+        self._answers = _Answers()
+        self._odd: tuple[int, object] | None = None
+        self._stop = self.rest.stop
+        self._room = _PART_BYTES
+        self._send_at = time.monotonic() + SEND_AFTER_S
 
-    def take(self, stop: int) -> HandledPart:
-        """What was made of the records before ``stop``, encoded if it can be."""
-        covers, self.start, self.room = range(self.start, stop), stop, _PART_BYTES
-        answers, self._answers = self._answers, []
-        found = {self._target: self._own, **self._routed}
-        self._own, self._routed = _MadeRecords(), {}
+    def handle(self) -> bool:
+        """Has records handled until others should have a turn; false if what was made is to go."""
+        handle, answers, room = self._handle, self._answers, self._room
+        now = time.monotonic()
+        turn_ends, send_at = now + TURN_S, self._send_at
+        for record in self._records:
+            try:
+                answer: Any = handle(record)
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's code
+                answer = error
+            if type(answer) is not list or (used := _room_for(answer)) is None:
+                self._stop, self._odd = record.offset, (record.offset, answer)
+                return False
+            answers.sources.append(record)
+            answers.counts.append(len(answer))
+            # The list itself may be the handler's, which uses it again.
+            answers.made += answer
+            room -= used
+            now = time.monotonic()
+            if room <= 0 or now >= send_at:
+                self._stop = record.offset + 1
+                return False
+            if now > turn_ends:
+                self._room = room
+                return True
+        return False
+
+    def take(self) -> Iterator[HandledPart]:
+        """What was made until now, and after it the record that needs more than batches do."""
+        answers, odd, stop, last = self._answers, self._odd, self._stop, self.rest.stop
+        covers, self.rest = range(self.rest.start, stop), range(stop + bool(odd), last)
+        self._clear()
+        sections = self._sections(answers)
+        if odd is None:
+            yield HandledPart(covers, sections, answers.by_offset, is_odd=sections is None)
+            return
+        if sections is not None:
+            if covers:
+                yield HandledPart(covers, sections, answers.by_offset)
+            covers, answers = range(stop, stop), _Answers()
+        yield HandledPart(
+            range(covers.start, stop + 1),
+            None,
+            lambda: {**answers.by_offset(), odd[0]: odd[1]},
+            is_odd=sections is None or not isinstance(odd[1], BaseException),
+        )
+
+    def _sections(self, answers: _Answers) -> Sections | None:
+        """What was made, encoded; None if it cannot be."""
         try:
-            sections = {
+            return {
                 where: _encoded(made, where, self._most)
-                for where, made in found.items()
-                if made.records
+                for where, made in answers.by_target(self._target).items()
             }
         except (ValueError, TypeError, ArithmeticError):
-            return HandledPart(covers, None, answers)
-        return HandledPart(covers, sections, answers)
-
-    def take_with_odd(self, offset: int) -> Iterator[HandledPart]:
-        """What was made of the records before one, and that one: it needs more than batches do."""
-        part, odd = self.take(offset), (offset, self._odd)
-        self.start = offset + 1
-        if part.sections is None:
-            covers = range(part.covers.start, offset + 1)
-            yield HandledPart(covers, None, [*part.answers, odd])
-            return
-        if part.covers:
-            yield part
-        yield HandledPart(range(offset, offset + 1), None, [odd])
+            return None
 
 
-def _is_record(made: Any) -> bool:
-    """Whether a handler may return it, as far as where it goes and its room are concerned."""
-    return (
-        type(made) in _RECORDS
-        and type(made.topic) is str
-        and type(made.partition) in _NUMBERS
-        and type(made.value) in _BYTES
-        and type(made.headers) is tuple
-        and _PAIRS.issuperset(map(type, made.headers))
-    )
-
-
-def _records(rows: pa.RecordBatch, target: TopicPartition) -> Iterator[SourceRecord]:
-    """The rows as handlers see them."""
-    topic, partition = target
-    columns = (
-        rows.column("offset").to_numpy().tolist(),
-        rows.column("timestamp").view(pa.int64()).to_numpy().tolist(),
-        _cells(rows.column("key")),
-        _cells(rows.column("value")),
-        _headers(rows.column("headers")),
-    )
-    for offset, timestamp, key, value, headers in zip(*columns, strict=True):
-        yield source_record_of(topic, partition, offset, timestamp, key, value, headers)
-
-
-def _cells(column: pa.Array) -> list[bytes | None]:
-    """Its values; four times as fast as ``to_pylist``."""
-    _, starts, data = column.buffers()
-    at = column.offset
-    bounds = np.frombuffer(starts, np.int32)[at : at + len(column) + 1].tolist()
-    content = b"" if data is None else data.to_pybytes()
-    found: list[bytes | None] = [content[first:last] for first, last in pairwise(bounds)]
-    if column.null_count:
-        for number in np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)).tolist():
-            found[number] = None
+def _room_for(answer: list[Any]) -> int | None:
+    """The bytes that a list of records takes; None if it has others, or what may be changed."""
+    found = 0
+    for made in answer:
+        if type(made) not in _RECORDS or type(made.headers) is not tuple:
+            return None
+        for pair in made.headers:
+            if type(pair) is not tuple:
+                return None
+        value = made.value
+        if type(value) is bytes:
+            found += len(value) + _RECORD_BYTES
+        elif value is None:
+            found += _RECORD_BYTES
+        else:
+            return None
     return found
-
-
-def _headers(column: pa.Array) -> Iterator[Headers]:
-    """Of each row."""
-    items = column.flatten()
-    if not len(items):
-        return iter([()] * len(column))
-    each = list(zip(items.field(0).to_pylist(), _cells(items.field(1)), strict=True))
-    bounds = column.offsets.to_numpy().tolist()
-    return (tuple(each[first:last]) for first, last in pairwise(bounds))
 
 
 def _encoded(made: _MadeRecords, where: TopicPartition, most: int) -> Sequence[RecordsSection]:
