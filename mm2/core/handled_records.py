@@ -27,6 +27,28 @@ class SourceRecord:
     value: bytes | None
     headers: Headers = ()
 
+    def replace(self, **changes: object) -> SourceRecord:
+        """
+        The record with other values of fields, such as ``record.replace(value=b"***")``.
+
+        Faster than ``dataclasses.replace``, which does the same.
+
+        Raises:
+            AttributeError: there is no such field.
+        """
+        record = _Fields(
+            self.topic,
+            self.partition,
+            self.offset,
+            self.timestamp,
+            self.key,
+            self.value,
+            self.headers,
+        )
+        for name, value in changes.items():
+            setattr(record, name, value)
+        return _frozen(record)
+
 
 class _Fields:
     """The same fields before they are frozen: a fourth of the time of the constructor."""
@@ -62,7 +84,10 @@ def source_record_of(  # noqa: PLR0917 - keywords would take a tenth of what is 
     headers: Headers,
 ) -> SourceRecord:
     """A record like any other, made faster: for code that makes very many."""
-    record = _Fields(topic, partition, offset, timestamp, key, value, headers)
+    return _frozen(_Fields(topic, partition, offset, timestamp, key, value, headers))
+
+
+def _frozen(record: _Fields) -> SourceRecord:
     record.__class__ = SourceRecord  # type: ignore[assignment]  # has the same fields
     return record  # type: ignore[return-value]
 

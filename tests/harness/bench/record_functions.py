@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pyarrow as pa
 
 from mm2.core.handled_records import SourceRecord
@@ -13,7 +11,7 @@ _NAME, _VALUE = "mirrored-from", b"A"
 
 def marked(record: SourceRecord) -> list[SourceRecord]:
     """A message handler."""
-    return [replace(record, headers=(*record.headers, (_NAME, _VALUE)))]
+    return [record.replace(headers=(*record.headers, (_NAME, _VALUE)))]
 
 
 def marked_columns(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -102,6 +102,9 @@ def test_a_record_that_is_made_faster_is_like_any_other() -> None:
         hash(plain),
         repr(plain),
     )
-    assert replace(made, key=None) == replace(plain, key=None)
+    assert replace(made, key=None) == replace(plain, key=None) == plain.replace(key=None)
+    assert plain.replace() == made.replace(key=b"k") == plain
+    with pytest.raises(AttributeError, match="keys"):
+        made.replace(keys=b"other")
     with pytest.raises(FrozenInstanceError):
         made.key = b"other"  # type: ignore[misc]
