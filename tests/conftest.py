@@ -107,23 +107,31 @@ def _session_cluster(name: str, request: pytest.FixtureRequest) -> Iterator[Clus
 
 
 @pytest.fixture(scope="session")
-def cluster_a(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """The first cluster, shared by the whole session: use names of your own in it."""
+def _session_a(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     yield from _session_cluster("A", request)
 
 
 @pytest.fixture(scope="session")
-def cluster_b(request: pytest.FixtureRequest) -> Iterator[Cluster]:
-    """The second cluster, shared by the whole session: use names of your own in it."""
+def _session_b(request: pytest.FixtureRequest) -> Iterator[Cluster]:
     yield from _session_cluster("B", request)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _topics_of_one_module(request: pytest.FixtureRequest) -> Iterator[None]:
+@pytest.fixture(scope="module")
+def cluster_a(_session_a: Cluster) -> Iterator[Cluster]:
+    """The first cluster, shared by the whole session: use names of your own in it."""
+    yield from _without_topics_later(_session_a)
+
+
+@pytest.fixture(scope="module")
+def cluster_b(_session_b: Cluster) -> Iterator[Cluster]:
+    """The second cluster, shared by the whole session: use names of your own in it."""
+    yield from _without_topics_later(_session_b)
+
+
+def _without_topics_later(cluster: Cluster) -> Iterator[Cluster]:
     """Deletes what a module leaves: each mirror of a later one would copy all heartbeats topics."""
-    yield
-    for cluster in request.config.stash.get(_CLUSTERS, []):
-        delete_all_topics(cluster)
+    yield cluster
+    delete_all_topics(cluster)
 
 
 @pytest.fixture(autouse=True)
