@@ -23,12 +23,13 @@ def leaving_nobody() -> Iterator[None]:
     Raises:
         SystemExit: a signal came.
     """
+    others = set(psutil.Process().children(recursive=True))
     before = {number: signal.signal(number, _leave) for number in _ENDING}
     try:
         yield
     finally:
         _ignore()
-        for process in psutil.Process().children(recursive=True):
+        for process in set(psutil.Process().children(recursive=True)) - others:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
         for number, handler in before.items():
