@@ -11,7 +11,7 @@ from confluent_kafka import OFFSET_STORED, Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from tests.support.cluster import KafkaCluster
-from tests.support.eventually import eventually
+from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.offset_manager import (
     ServedInstance,
     commit,
@@ -93,7 +93,9 @@ def test_one_client_reads_records_commits_and_goes_on_where_it_was(
         assert sorted(first + rest) == list(range(RECORDS))
         commit(client, *client.position(assigned(topic)))
         assert committed(client, topic, PARTITIONS) == [RECORDS // PARTITIONS] * PARTITIONS
-    groups = AdminClient({"bootstrap.servers": cluster.bootstrap}).list_consumer_groups().result()
+    # The client must live until it has answered.
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    groups = admin.list_consumer_groups().result(PATIENCE_S)
     assert topic not in {each.group_id for each in groups.valid}
 
 

@@ -194,11 +194,11 @@ class KafkaCluster:
         started = [node for node in self._nodes if node.process]
         deadline = time.monotonic() + timeout
         while not all(is_listening(node.ports["PLAINTEXT"]) for node in started):
-            self._check(deadline)
+            self._check(deadline, "listen")
             time.sleep(0.05)
         admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
         while nodes_seen(admin, self._cluster_id) < len(started):
-            self._check(deadline)
+            self._check(deadline, "tell of all its nodes")
             time.sleep(0.05)
 
     def _explain(self, error: BaseException | None) -> None:
@@ -206,10 +206,10 @@ class KafkaCluster:
         if isinstance(error, Exception) and self._home:
             error.add_note(self.log_tail(important=True))
 
-    def _check(self, deadline: float) -> None:
+    def _check(self, deadline: float, awaited: str) -> None:
         ended = [node for node in self._nodes if node.process and node.process.status is not None]
         if ended or time.monotonic() > deadline:
-            what = "ended" if ended else "is not ready in time"
+            what = "ended" if ended else f"does not {awaited} in time"
             raise KafkaMissing(f"Kafka {self.name} {what}; its log:\n{self.log_tail()}")
 
     def _make(self) -> None:
