@@ -26,6 +26,7 @@ from mm2.config.legacy.older_keys import (
     REPARTITIONING_KEYS,
     OlderKey,
 )
+from mm2.config.legacy.unobeyed_keys import unobeyed_keys
 from mm2.config.legacy.zookeeper_keys import (
     CONNECT,
     DUAL,
@@ -148,6 +149,12 @@ class _ClientFileReader:
                 self._spark[key] = value
             else:
                 self._take(key, value)
+        for each in unobeyed_keys(self._kind, self.properties):
+            value = self.properties[each.key].strip()
+            if each.is_refused:
+                self._refuse(each.key, value, each.reason)
+            else:
+                self._warn_of_no_effect(each.key, value, each.reason)
 
     def found(self) -> ClientFile:
         return ClientFile(
@@ -220,7 +227,7 @@ class _ClientFileReader:
         elif row.is_refused:
             self._refuse(key, value, row.reason)
         else:
-            self._warn(key, f"= {shown(key, value)} has no effect: {row.reason}")
+            self._warn_of_no_effect(key, value, row.reason)
 
     def _take(self, key: str, value: str) -> None:
         if key not in self._known and not key.startswith(_PROVIDERS):
@@ -234,6 +241,9 @@ class _ClientFileReader:
                 value = ",".join(words.get(part, part) for part in parts)
         self.properties[key] = value
 
+    def _warn_of_no_effect(self, key: str, value: str, reason: str) -> None:
+        self._warn(key, f"= {shown(key, value)} has no effect: {reason}")
+
     def _warn(self, key: str, text: str) -> None:
         self._warnings.append(f"{self._where(key)}{key} {text}")
 
@@ -246,5 +256,5 @@ class _ClientFileReader:
         )
 
     def _where(self, key: str) -> str:
-        line = self._file.lines.get(key)
+        line = self._file.lines.get(key, self._lines.get(key))
         return "" if line is None else f"line {line}: "

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mm2.config.keys.keys_clients import CLIENT_ROWS, CLIENT_SETTINGS, ClientKind
 from mm2.config.legacy.client_files import (
     ClientFile,
     copy_settings,
@@ -14,6 +15,8 @@ from mm2.config.legacy.client_files import (
     read_producer_file,
 )
 from mm2.config.legacy.copy_plan import ArgumentErrors, read_copy_plan
+from mm2.config.legacy.older_keys import OLDER_CONSUMER_KEYS, OLDER_PRODUCER_KEYS
+from mm2.config.legacy.unobeyed_keys import OBEYED, unobeyed_keys
 from mm2.config.legacy.zookeeper_keys import ZooKeeperSettings, zookeeper_settings
 from mm2.config.text.properties import parse_text
 
@@ -95,6 +98,74 @@ def test_a_key_that_asks_for_what_is_not_done_warns_with_its_line_and_the_reason
     (warning,) = consumer(line).warnings
     assert warning.startswith(f"line 3: {line.partition('=')[0]}")
     assert "has no effect: " in warning
+
+
+@pytest.mark.parametrize(
+    ("read", "line", "reason"),
+    [
+        (producer, "linger.ms=20", "mm2 waits for nothing"),
+        (producer, "metadata.max.idle.ms=1", "mm2 asks about the topics that it writes to"),
+        (producer, "transaction.timeout.ms=5", "copies are made outside of transactions"),
+        (producer, "send.buffer.bytes=7", "alone, and not for records"),
+        (consumer, "receive.buffer.bytes=7", "alone, and not for records"),
+        (consumer, "default.api.timeout.ms=7", "mm2 goes on trying"),
+        (consumer, "share.acquire.mode=record_limit", "consumers of a group share no records"),
+        (consumer, "sasl.kerberos.service.name=kafka", "GSSAPI, which is refused"),
+        (consumer, "ssl.provider=BC", "it belongs to the JVM"),
+        (consumer, "group.remote.assignor=range", "it needs group.protocol=consumer"),
+        (
+            consumer,
+            "session.timeout.ms=9000\ngroup.protocol=consumer",
+            "with group.protocol=consumer the broker decides it",
+        ),
+    ],
+)
+def test_a_key_of_todays_clients_that_is_not_obeyed_warns_with_the_reason(
+    read: Callable[[str], ClientFile], line: str, reason: str
+) -> None:
+    found = read(line)
+    (warning,) = found.warnings
+    assert f"{line.partition('=')[0]} = " in warning
+    assert f"has no effect: {reason}" in warning or warning.endswith(reason)
+    assert warning.startswith("line ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "session.timeout.ms=9000\nheartbeat.interval.ms=1000\nmax.poll.interval.ms=9000",
+        "group.instance.id=a\npartition.assignment.strategy=range\ngroup.protocol=classic",
+        "group.protocol=consumer\ngroup.remote.assignor=range",
+        "isolation.level=read_committed\nclient.rack=a\nfetch.max.wait.ms=5",
+        "exclude.internal.topics=false\nconfig.providers=\nmetadata.max.age.ms=1",
+    ],
+)
+def test_what_members_of_groups_obey_brings_no_warning(text: str) -> None:
+    assert not consumer(text).warnings
+
+
+def test_an_older_name_of_a_key_that_is_not_obeyed_warns_of_both() -> None:
+    named, unobeyed = producer("bootstrap.servers=a:1\nqueue.time=7").warnings
+    assert named == "line 2: queue.time is called linger.ms today"
+    assert unobeyed.startswith("line 2: linger.ms = 7 has no effect: ")
+
+
+def test_javas_classes_for_log_ins_are_refused() -> None:
+    (mistake,) = consumer("sasl.login.class=com.example.Own").mistakes
+    assert "cannot load Java classes" in mistake.message
+
+
+@pytest.mark.parametrize("kind", ["consumer", "producer"])
+def test_each_key_of_todays_clients_is_obeyed_or_told(kind: ClientKind) -> None:
+    """What no table says to be obeyed is told when it is set to something else than its default."""
+    older = OLDER_CONSUMER_KEYS if kind == "consumer" else OLDER_PRODUCER_KEYS
+    silent = {
+        name
+        for name in CLIENT_SETTINGS[kind] - older.keys()
+        if not list(unobeyed_keys(kind, {name: "anything else"}))
+    }
+    obeyed_rows = {name for name, row in CLIENT_ROWS[kind].items() if not row.reason}
+    assert silent - obeyed_rows <= OBEYED
 
 
 def test_settings_that_lose_nothing_bring_no_warning() -> None:
@@ -299,7 +370,8 @@ def test_what_these_files_propose_in_comments_counts() -> None:
     )
     assert not writes.mistakes
     assert [warning.partition(" has")[0] for warning in writes.warnings] == [
-        "line 4: max.block.ms = 60000"
+        "line 4: max.block.ms = 60000",
+        "line 5: linger.ms = 5",
     ]
     data, _, bad = copy_settings({}, writes.properties)
     assert (data.codec, data.batch_size, data.buffer_memory, bad) == ("zstd", 16384, 1 << 25, [])
