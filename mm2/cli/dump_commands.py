@@ -15,7 +15,7 @@ from mm2.cli.rows import FORMATS, Row, rendered
 from mm2.client.client_config import ClientConfig
 from mm2.client.formatters import FORMATTERS, FormattedRecord, Formatter, formatter_for
 from mm2.client.topic_records import records_of
-from mm2.config.text.properties import load
+from mm2.config.text.client_file import load_client_file
 from mm2.core.model import TopicName
 from mm2.errors import ConfigError, ConfigErrors, InvalidArgument
 from mm2.kafka.client_errors import UnknownTopic
@@ -197,7 +197,7 @@ def _client(
     try:
         if file is not None:
             return _of_file(file, cluster or "")
-        properties = load(command_config).values if command_config else {}
+        properties = load_client_file(command_config).values if command_config else {}
         pairs = (text.partition("=") for text in command_properties)
         over = {key.strip(): value.strip() for key, _, value in pairs}
         return ClientConfig.of({**properties, **over, "bootstrap.servers": servers or ""})

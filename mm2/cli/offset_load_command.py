@@ -10,7 +10,7 @@ import click
 
 from mm2.cli.options import CHECK_FAILED, FORMAT, UNREACHABLE, USAGE, end, tell
 from mm2.cli.rows import Row, rendered
-from mm2.config.text.properties import load as load_properties
+from mm2.config.text.client_file import load_client_file
 from mm2.errors import ClusterError, ConfigError
 
 if TYPE_CHECKING:  # --help answers at once without it.
@@ -99,7 +99,7 @@ def _run(servers: str, file: Path | None, asked: Load) -> LoadResult:
     from mm2.kafka.groups.offset_load import run_load  # noqa: PLC0415 - see above
 
     try:
-        properties = dict(load_properties(file).values) if file else {}
+        properties = load_client_file(file).values if file else {}
         return run_load(servers, {**properties, "bootstrap.servers": servers}, asked)
     except ConfigError as error:
         end(USAGE, str(error))

@@ -14,7 +14,9 @@ import uvloop
 from mm2.cli.offset_check_command import check
 from mm2.cli.offset_load_command import load_test
 from mm2.cli.options import CHECK_FAILED, UNREACHABLE, USAGE, end
+from mm2.config.text.client_file import resolved
 from mm2.config.text.properties import PropertiesFile, load
+from mm2.config.text.redact import as_written
 from mm2.driver.signals import StopSignals
 from mm2.errors import ClusterError, ConfigError, ConfigErrors, FatalError
 from mm2.telemetry.logs import configure_logs
@@ -128,12 +130,16 @@ def _settings(servers: str, file: Path | None) -> OffsetManagerSettings:
     from mm2.config.offset_manager_settings import OffsetManagerSettings  # noqa: PLC0415 - see above
 
     try:
-        found = load(file) if file else PropertiesFile(values={})
-        return OffsetManagerSettings.of({**found.values, _SERVERS: servers}, found.lines)
-    except ConfigErrors as errors:
-        _refuse(file, errors.problems)
+        written = load(file) if file else PropertiesFile(values={})
     except ConfigError as error:
         _refuse(file if error.line else None, [error])
+    try:
+        values = {**resolved(written).values, _SERVERS: servers}
+        return OffsetManagerSettings.of(values, written.lines)
+    except ConfigErrors as errors:
+        _refuse(file, [as_written(each, written.values) for each in errors.problems])
+    except ConfigError as error:
+        _refuse(file, [error])
 
 
 def _refuse(file: Path | None, problems: Iterable[ConfigError]) -> NoReturn:

@@ -14,6 +14,7 @@ from mm2.cli.rows import FORMATS
 from mm2.config.checks.failed_flows import FailedFlow, FlowsOfFile
 from mm2.config.flow_config import FlowConfig
 from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.config.text.client_file import load_client_file
 from mm2.config.text.expressions import hide
 from mm2.config.text.properties import load
 from mm2.core.filters import NamePatterns
@@ -135,13 +136,13 @@ def client_properties(servers: str, file: Path | None) -> dict[str, str]:
     The properties of a cluster's clients: those of ``--command-config``, if it is given.
 
     Raises:
-        UsageError: the file cannot be read, or is malformed.
+        UsageError: the file cannot be read or is malformed, or a config provider fails.
     """
     try:
-        properties = load(file).values if file else {}
+        properties = load_client_file(file).values if file else {}
     except ConfigError as error:
         where = "" if error.line is None else f"{file}: "
-        raise click.UsageError(f"{where}{error}") from error
+        raise click.UsageError(hide(f"{where}{error}")) from error
     return {**properties, "bootstrap.servers": servers}
 
 

@@ -12,6 +12,7 @@ from mm2.config.keys.key_table import nearest
 from mm2.config.keys.keys_clients import CLIENT_SETTINGS
 from mm2.config.keys.keys_offset_manager import CODECS, OFFSET_MANAGER_KEYS
 from mm2.config.keys.keys_security import CLIENT_NAMES
+from mm2.config.text.client_file import PROVIDERS
 from mm2.errors import ConfigError, ConfigErrors
 
 _TABLE: Final = {key.name: key for key in OFFSET_MANAGER_KEYS}
@@ -70,7 +71,7 @@ class OffsetManagerSettings:
         others = {key: value for key, value in properties.items() if key not in _TABLE}
         clients = {key: value for key, value in others.items() if not key.startswith(_LISTENERS)}
         mistakes += _login_mistakes(str(values.get(_PROTOCOL)), clients)
-        unknown = [_unknown(key) for key in others if key not in _KNOWN]
+        unknown = [_unknown(key) for key in others if not _is_known(key)]
         mistakes += [each for each in unknown if str(each.key).startswith(_OWN)]
         for each in (*mistakes, *unknown):
             each.line = (lines or {}).get(each.key or "")
@@ -127,6 +128,10 @@ def _tls(properties: Mapping[str, str]) -> dict[str, str]:
         if key.startswith(_LISTENERS)
     }
     return own or {key: value for key, value in properties.items() if key.startswith("ssl.")}
+
+
+def _is_known(key: str) -> bool:
+    return key in _KNOWN or key.startswith(PROVIDERS)
 
 
 def _unknown(key: str) -> ConfigError:

@@ -17,7 +17,7 @@ from mm2.cli.options import FILE, FORMAT, UNREACHABLE, USAGE, end, maker_of, ref
 from mm2.cli.rows import Row, rendered
 from mm2.cli.watching import WATCH, look, run_until_interrupted, show_rows
 from mm2.config.rest_settings import rest_of_file
-from mm2.config.text.properties import load
+from mm2.config.text.client_file import load_client_file
 from mm2.errors import ConfigError, ConfigErrors
 from mm2.rest.client.node_client import (
     NodeAddress,
@@ -169,7 +169,7 @@ def _addresses(
 ) -> list[NodeAddress]:
     try:
         found = [NodeAddress(url=url.rstrip("/"))] if url else _of_file(file, flow)
-        tls = None if command_config is None else load(command_config).values
+        tls = None if command_config is None else load_client_file(command_config).values
     except NodeError as error:
         end(UNREACHABLE, str(error))
     except ConfigErrors as errors:

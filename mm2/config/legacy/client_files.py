@@ -37,8 +37,8 @@ from mm2.config.legacy.zookeeper_keys import (
     zookeeper_settings,
 )
 from mm2.config.record_clients import DataSettings, compression_level
+from mm2.config.text.client_file import PROVIDERS, resolved
 from mm2.config.text.properties import PropertiesFile
-from mm2.config.text.providers import automatic_providers
 from mm2.config.text.redact import shown
 from mm2.errors import ConfigError
 
@@ -46,7 +46,6 @@ _CONSUMER: Final = {key.name: key for key in CONSUMER_KEYS}
 _PRODUCER: Final = {key.name: key for key in PRODUCER_KEYS}
 _RESET: Final = "auto.offset.reset"
 _STRATEGY: Final = "partition.assignment.strategy"
-_PROVIDERS: Final = "config.providers"
 _JAVAS_RESET: Final = "latest"
 """Java's consumer and the tool before this one begin at the end; a mirror of MirrorMaker 2 not."""
 
@@ -138,13 +137,13 @@ class _ClientFileReader:
 
     def read(self) -> None:
         """Takes the keys one by one; one that is written in today's words wins over an older."""
-        resolved = self._resolved()
-        keeps = ZOOKEEPER_KEYS if self._kind == "consumer" and uses_zookeeper(resolved) else ()
-        for key, value in resolved.items():
+        given = self._resolved()
+        keeps = ZOOKEEPER_KEYS if self._kind == "consumer" and uses_zookeeper(given) else ()
+        for key, value in given.items():
             if key in keeps:
                 self.properties[key] = value.strip()
             elif (row := self._older.get(key)) is not None:
-                self._take_older(key, value.strip(), row, resolved)
+                self._take_older(key, value.strip(), row, given)
             elif key.startswith(SPARK_PREFIX):
                 self._spark[key] = value
             else:
@@ -203,16 +202,11 @@ class _ClientFileReader:
             self._refuse(STORAGE, found[STORAGE], f"write {' or '.join(STORAGES)}")
 
     def _resolved(self) -> dict[str, str]:
-        values = dict(self._file.values)
         try:
-            return automatic_providers(values).resolve_all(values)
+            return dict(resolved(self._file).values)
         except ConfigError as error:
-            self._mistakes.append(
-                ConfigError(
-                    error.message, key=error.key, line=self._file.lines.get(error.key or "")
-                )
-            )
-            return values
+            self._mistakes.append(error)
+            return dict(self._file.values)
 
     def _take_older(self, key: str, value: str, row: OlderKey, values: Mapping[str, str]) -> None:
         if row.today:
@@ -230,7 +224,7 @@ class _ClientFileReader:
             self._warn_of_no_effect(key, value, row.reason)
 
     def _take(self, key: str, value: str) -> None:
-        if key not in self._known and not key.startswith(_PROVIDERS):
+        if key not in self._known and not key.startswith(PROVIDERS):
             near = nearest(key, self._known)
             hint = f"; did you mean {near}?" if near else ""
             self._warn(key, f"is no key of a {self._kind}, and has no effect{hint}")

@@ -54,3 +54,25 @@ def test_a_file_that_cannot_be_read_is_named_with_the_line(file: Path) -> None:
     file.write_text("\noffsets.topic.name=\\u12\n")
     (line,) = _says("kafka:1", file)
     assert line.startswith(f"{file}: line 2: malformed escape")
+
+
+def test_what_a_provider_says_is_not_quoted(file: Path) -> None:
+    (file.parent / "secret").write_text("many-secrets", encoding="utf-8")
+    file.write_text(
+        "config.providers=dir\n"
+        "config.providers.dir.class="
+        "org.apache.kafka.common.config.provider.DirectoryConfigProvider\n"
+        f"offsets.topic.num.partitions=${{dir:{file.parent}:secret}}\n"
+    )
+    (line,) = _says("kafka:1", file)
+    expression = f"${{dir:{file.parent}:secret}}"
+    assert line == (
+        f"{file}: line 3: offsets.topic.num.partitions = {expression}:"
+        " what this stands for is not valid"
+    )
+
+
+def test_a_provider_that_nobody_knows_names_the_line(file: Path) -> None:
+    file.write_text("config.providers=own\nconfig.providers.own.class=com.example.Own\n")
+    (line,) = _says("kafka:1", file)
+    assert line.startswith(f"{file}: line 2: Invalid value 'com.example.Own' for configuration")
