@@ -7,8 +7,6 @@ They are decimal numbers at ``/consumers/GROUP/offsets/TOPIC/PARTITION``.
 from __future__ import annotations
 
 import asyncio
-import socket
-import ssl
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -18,12 +16,12 @@ from typing import Any, Final, TypeVar
 import structlog
 from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import BadVersionError, KazooException, NodeExistsError, NoNodeError
-from kazoo.handlers.threading import KazooTimeoutError, SequentialThreadingHandler
+from kazoo.handlers.threading import KazooTimeoutError
 
 from mm2.config.legacy.zookeeper_keys import ZooKeeperSettings
 from mm2.core.model import GroupId, TopicPartition
 from mm2.errors import ClusterError, Unavailable
-from mm2.kafka.security.tls import tls_context
+from mm2.kafka.security.zookeeper_tls import TlsHandler
 from mm2.stop_deadlines import ZOOKEEPER_ANSWER_S, ZOOKEEPER_S
 
 log = structlog.get_logger()
@@ -32,37 +30,6 @@ T = TypeVar("T")
 
 _ALIAS: Final = "ZooKeeper"
 _WARN_AGAIN_S: Final = 60.0
-
-
-class _TlsHandler(SequentialThreadingHandler):  # type: ignore[misc] # kazoo has no types
-    """
-    Connects with a context of ours: kazoo's own reads neither PKCS12 nor JKS.
-
-    Attributes:
-        trouble: why the last connection came to nothing.
-    """
-
-    def __init__(self, context: ssl.SSLContext) -> None:
-        super().__init__()
-        self._context = context
-        self.trouble = ""
-
-    def create_connection(
-        self,
-        address: tuple[str, int],
-        hostname: str | None = None,
-        timeout: float | None = None,
-        **_: Any,
-    ) -> ssl.SSLSocket:
-        plain = socket.create_connection(address, timeout)
-        try:
-            secured = self._context.wrap_socket(plain, server_hostname=hostname)
-        except OSError as error:
-            plain.close()
-            self.trouble = str(error)
-            raise
-        self.trouble = ""
-        return secured
 
 
 class ZooKeeperOffsets:
@@ -77,7 +44,7 @@ class ZooKeeperOffsets:
         self._settings = settings
         self._folder = f"/consumers/{group}/offsets"
         self._thread = ThreadPoolExecutor(1, "zookeeper")
-        self._tls = None if settings.tls is None else _TlsHandler(tls_context(settings.tls))
+        self._tls = TlsHandler.of(settings.tls)
         self._client = KazooClient(
             hosts=settings.connect,
             timeout=settings.session_timeout_s,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mm2.cli.options import FORMAT, client_properties, run
+from mm2.cli.options import FORMAT, ZOOKEEPER_TLS, client_properties, run, zookeeper_tls_of
 from mm2.cli.rows import Row, rendered
 from mm2.core.model import TopicPartition
 
@@ -32,6 +32,7 @@ _NOBODY: Final = "none"
 @click.option(
     "--zookeeper", metavar="HOST:PORT,...[/PATH]", help="Where consumers before Kafka 0.9 commit."
 )
+@ZOOKEEPER_TLS
 @click.option("--group", "groups", multiple=True, required=True, help="May be repeated.")
 @click.option(
     "--command-config",
@@ -50,6 +51,7 @@ def check(  # noqa: PLR0917 - options
     bootstrap_server: str,
     instances: str | None,
     zookeeper: str | None,
+    zookeeper_file: Path | None,
     groups: tuple[str, ...],
     file: Path | None,
     instances_file: Path | None,
@@ -66,9 +68,12 @@ def check(  # noqa: PLR0917 - options
     Exit status: 0 done, 1 the properties cannot be used, 2 wrong usage, 3 the cluster, the
     instances or ZooKeeper cannot be reached, or refuse.
     """
+    if zookeeper_file is not None and zookeeper is None:
+        raise click.UsageError("--zk-tls-config-file belongs to --zookeeper.")
+    tls = zookeeper_tls_of(zookeeper_file)
     cluster = client_properties(bootstrap_server, file)
     manager = client_properties(instances, instances_file) if instances else {}
-    rows = run(lambda: _rows(groups, cluster, manager, zookeeper))
+    rows = run(lambda: _rows(groups, cluster, manager, zookeeper, tls))
     click.echo(rendered(_COLUMNS, rows, format_))
 
 
@@ -77,6 +82,7 @@ async def _rows(
     cluster: Mapping[str, str],
     manager: Mapping[str, str],
     zookeeper: str | None,
+    tls: Mapping[str, str] | None,
 ) -> list[Row]:
     from mm2.kafka.admin import Admin  # noqa: PLC0415 - takes a while
 
@@ -85,7 +91,7 @@ async def _rows(
     if manager:
         stores["manager"] = Admin(manager["bootstrap.servers"], manager)
     try:
-        older = await _in_zookeeper(zookeeper, groups)
+        older = await _in_zookeeper(zookeeper, groups, tls)
         return [row for group in groups for row in await _rows_of(group, stores, older[group])]
     finally:
         for each in stores.values():
@@ -93,13 +99,13 @@ async def _rows(
 
 
 async def _in_zookeeper(
-    connect: str | None, groups: Sequence[str]
+    connect: str | None, groups: Sequence[str], tls: Mapping[str, str] | None
 ) -> Mapping[str, Mapping[TopicPartition, OwnedOffset]]:
     if connect is None:
         return {group: {} for group in groups}
     from mm2.client.zookeeper_groups import zookeeper_groups  # noqa: PLC0415 - few use it
 
-    return await asyncio.to_thread(zookeeper_groups, connect, groups)
+    return await asyncio.to_thread(zookeeper_groups, connect, groups, tls)
 
 
 async def _rows_of(

@@ -13,6 +13,7 @@ import click
 from mm2.cli.rows import FORMATS
 from mm2.config.checks.failed_flows import FailedFlow, FlowsOfFile
 from mm2.config.flow_config import FlowConfig
+from mm2.config.legacy.zookeeper_keys import ENABLE_TLS, zookeeper_tls
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.text.client_file import load_client_file
 from mm2.config.text.expressions import hide
@@ -48,6 +49,12 @@ Of all commands that change settings, positions or offsets of groups.
 
 Those that pause, stop, resume or restart do so at once: they have nothing to show beforehand.
 """
+ZOOKEEPER_TLS: Final = click.option(
+    "--zk-tls-config-file",
+    "zookeeper_file",
+    type=click.Path(path_type=Path),
+    help="Properties for TLS to ZooKeeper, zookeeper.ssl.*, as Kafka's tools have them.",
+)
 NOT_EXECUTED: Final = "Nothing has been changed; --execute does it."
 
 
@@ -144,6 +151,21 @@ def client_properties(servers: str, file: Path | None) -> dict[str, str]:
         where = "" if error.line is None else f"{file}: "
         raise click.UsageError(hide(f"{where}{error}")) from error
     return {**properties, "bootstrap.servers": servers}
+
+
+def zookeeper_tls_of(file: Path | None) -> dict[str, str] | None:
+    """
+    The keys for TLS of ``--zk-tls-config-file``; None if there is no file.
+
+    Raises:
+        UsageError: the file cannot be read, or does not switch TLS on.
+    """
+    if file is None:
+        return None
+    tls = zookeeper_tls(client_properties("", file))
+    if tls is None:
+        raise click.UsageError(f"{file}: {ENABLE_TLS}=true is missing: TLS would not be used.")
+    return tls
 
 
 def maker_of(file: Path) -> MirrorMakerConfig:

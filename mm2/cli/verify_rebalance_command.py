@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from mm2.cli.options import CHECK_FAILED, FORMAT, client_properties, refuse_usage, run, tell
+from mm2.cli.options import (
+    CHECK_FAILED,
+    FORMAT,
+    ZOOKEEPER_TLS,
+    client_properties,
+    refuse_usage,
+    run,
+    tell,
+    zookeeper_tls_of,
+)
 from mm2.cli.rows import Row, rendered
 from mm2.core.model import TopicPartition
 from mm2.core.verification.partition_owners import Ownership, PartitionOwners, partition_owners
@@ -52,6 +61,7 @@ class _GroupOwners:
     metavar="HOST:PORT,...[/PATH]",
     help="In their place: where consumers before Kafka 0.9 have their groups.",
 )
+@ZOOKEEPER_TLS
 @click.option(
     "--command-config",
     "file",
@@ -60,9 +70,10 @@ class _GroupOwners:
 )
 @click.option("--group", "groups", multiple=True, required=True, help="May be repeated.")
 @FORMAT
-def rebalance(
+def rebalance(  # noqa: PLR0917 - options
     bootstrap_server: str | None,
     zookeeper: str | None,
+    zookeeper_file: Path | None,
     file: Path | None,
     groups: tuple[str, ...],
     format_: str,
@@ -80,9 +91,10 @@ def rebalance(
     Exit status: 0 all partitions have one owner, 1 some have not, 2 wrong usage, 3 the cluster or
     ZooKeeper cannot be reached, or refuses.
     """
-    refuse_usage(_problems(bootstrap_server, zookeeper, file))
+    refuse_usage(_problems(bootstrap_server, zookeeper, zookeeper_file, file))
     if zookeeper is not None:
-        found = run(lambda: _in_zookeeper(zookeeper, groups))
+        tls = zookeeper_tls_of(zookeeper_file)
+        found = run(lambda: _in_zookeeper(zookeeper, groups, tls))
     else:
         properties = client_properties(bootstrap_server or "", file)
         found = run(lambda: _owners(properties, groups))
@@ -94,17 +106,23 @@ def rebalance(
         sys.exit(CHECK_FAILED)
 
 
-def _problems(servers: str | None, zookeeper: str | None, file: Path | None) -> Iterator[str]:
+def _problems(
+    servers: str | None, zookeeper: str | None, zookeeper_file: Path | None, file: Path | None
+) -> Iterator[str]:
     if (servers is None) == (zookeeper is None):
         yield "Say where the groups are: --bootstrap-server or --zookeeper."
     if zookeeper is not None and file is not None:
         yield "--command-config belongs to --bootstrap-server."
+    if zookeeper is None and zookeeper_file is not None:
+        yield "--zk-tls-config-file belongs to --zookeeper."
 
 
-async def _in_zookeeper(connect: str, groups: Sequence[str]) -> list[_GroupOwners]:
+async def _in_zookeeper(
+    connect: str, groups: Sequence[str], tls: Mapping[str, str] | None
+) -> list[_GroupOwners]:
     from mm2.client.zookeeper_consumers import older_groups  # noqa: PLC0415 - few use it
 
-    found = await asyncio.to_thread(older_groups, connect, groups)
+    found = await asyncio.to_thread(older_groups, connect, groups, tls)
     return [
         _GroupOwners(group, _STABLE if each.members else "ZooKeeper", each.members, each.partitions)
         for group, each in found.items()

@@ -39,18 +39,22 @@ class OlderGroup:
     partitions: list[PartitionOwners]
 
 
-def older_groups(connect: str, groups: Iterable[str]) -> dict[str, OlderGroup]:
+def older_groups(
+    connect: str, groups: Iterable[str], tls: Mapping[str, str] | None = None
+) -> dict[str, OlderGroup]:
     """
     The groups with all partitions of their topics, as ZooKeeper has them. Blocks.
 
     Args:
         connect: host:port,... and perhaps a path below which all of it lies.
         groups: their names.
+        tls: ``ssl.*`` keys; None connects without TLS.
 
     Raises:
+        ConfigError: the settings of TLS cannot be used.
         Unavailable: ZooKeeper does not answer.
     """
-    with zookeeper_client(connect) as client:
+    with zookeeper_client(connect, tls) as client:
         topics = children(client, _TOPICS)
         return {group: _group(client, f"/consumers/{group}", topics) for group in groups}
 

@@ -7,7 +7,7 @@ stands at ``/consumers/GROUP/owners/TOPIC/PARTITION`` for as long as it lives.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -18,6 +18,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import Unavailable
+from mm2.kafka.security.zookeeper_tls import TlsHandler
 
 _ALIAS: Final = "ZooKeeper"
 _WITHIN_S: Final = 6.0
@@ -39,7 +40,7 @@ class OwnedOffset:
 
 
 def zookeeper_groups(
-    connect: str, groups: Iterable[str]
+    connect: str, groups: Iterable[str], tls: Mapping[str, str] | None = None
 ) -> dict[str, dict[TopicPartition, OwnedOffset]]:
     """
     The partitions of groups that have an offset, an owner, or both. Blocks.
@@ -47,28 +48,33 @@ def zookeeper_groups(
     Args:
         connect: host:port,... and perhaps a path below which all of it lies.
         groups: their names.
+        tls: ``ssl.*`` keys; None connects without TLS.
 
     Raises:
+        ConfigError: the settings of TLS cannot be used.
         Unavailable: ZooKeeper does not answer.
     """
-    with zookeeper_client(connect) as client:
+    with zookeeper_client(connect, tls) as client:
         return {group: dict(_of_group(client, f"/consumers/{group}")) for group in groups}
 
 
 @contextmanager
-def zookeeper_client(connect: str) -> Iterator[KazooClient]:
+def zookeeper_client(connect: str, tls: Mapping[str, str] | None = None) -> Iterator[KazooClient]:
     """
     A client that is connected meanwhile.
 
     Raises:
+        ConfigError: the settings of TLS cannot be used.
         Unavailable: ZooKeeper does not answer, now or later.
     """
-    client = KazooClient(hosts=connect)
+    handler = TlsHandler.of(tls)
+    client = KazooClient(hosts=connect, handler=handler)
     try:
         client.start(timeout=_WITHIN_S)
         yield client
     except (KazooException, KazooTimeoutError, OSError) as error:
-        raise Unavailable(_ALIAS, f"{connect}: {error or type(error).__name__}") from error
+        reason = (handler and handler.trouble) or str(error) or type(error).__name__
+        raise Unavailable(_ALIAS, f"{connect}: {reason}") from error
     finally:
         client.stop()
         client.close()

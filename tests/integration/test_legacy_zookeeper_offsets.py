@@ -35,6 +35,7 @@ from tests.support.zookeeper import (
     kept_offsets,
     running_at,
     secured_zookeeper,
+    tls_stores,
     watched_zookeeper,
     zookeeper,
 )
@@ -79,23 +80,9 @@ async def test_offsets_are_where_older_consumers_have_them(keeper: str, unique: 
 
 @pytest.mark.broker
 async def test_zookeeper_is_asked_by_tls_with_the_keys_of_kafkas_brokers(tmp_path: Path) -> None:
-    authority, stranger = Certified.authority("ours"), Certified.authority("another")
-    own = authority.issue("zookeeper").keystore(tmp_path / "own.p12", authority)
-    trusted = authority.truststore(tmp_path / "trusted.p12")
-    stores = {
-        f"{store}.{key}": value
-        for store, path in (("keyStore", own), ("trustStore", trusted))
-        for key, value in (("location", str(path)), ("password", PASSWORD), ("type", "PKCS12"))
-    }
-    text = {
-        "offsets.storage": "zookeeper",
-        "zookeeper.ssl.client.enable": "true",
-        "zookeeper.clientCnxnSocket": "org.apache.zookeeper.ClientCnxnSocketNetty",
-        "zookeeper.ssl.keystore.location": str(own),
-        "zookeeper.ssl.keystore.password": PASSWORD,
-        "zookeeper.ssl.truststore.location": str(trusted),
-        "zookeeper.ssl.truststore.password": PASSWORD,
-    }
+    stranger = Certified.authority("another")
+    stores, keys = tls_stores(tmp_path)
+    text = {"offsets.storage": "zookeeper", **keys}
     other = {"zookeeper.ssl.truststore.location": str(stranger.truststore(tmp_path / "other.p12"))}
     with secured_zookeeper(tmp_path, stores) as address:
         settings = zookeeper_settings({**text, "zookeeper.connect": address})

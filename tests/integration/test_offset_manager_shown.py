@@ -10,11 +10,15 @@ from click.testing import CliRunner
 from confluent_kafka import TopicPartition
 
 from mm2.cli.mm2 import main
+from mm2.client.zookeeper_groups import zookeeper_client
+from mm2.config.legacy.zookeeper_keys import zookeeper_tls
+from mm2.demo.broker_settings import settings_text
+from tests.support.certificates import Certified
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.offset_manager import commit, commit_errors, committed, consumer, served
 from tests.support.records import commit_group, create_topic, numbered, produce
-from tests.support.zookeeper import client_of, zookeeper
+from tests.support.zookeeper import client_of, secured_zookeeper, tls_stores, zookeeper
 
 pytestmark = pytest.mark.broker
 
@@ -78,6 +82,40 @@ def test_groups_of_older_consumers_are_shown_with_their_owners(
     refused = CliRunner().invoke(main, ["offset-manager", "check", *asked, *groups])
     assert refused.exit_code == 3
     assert address in refused.stderr
+
+
+def test_zookeeper_is_asked_by_tls_with_the_file_that_kafkas_tools_have(
+    cluster_a: Cluster, unique: str, tmp_path: Path
+) -> None:
+    create_topic(cluster_a.bootstrap, unique, 1)
+    stores, keys = tls_stores(tmp_path)
+    stranger = Certified.authority("another").truststore(tmp_path / "other.p12")
+    ours, other = tmp_path / "zk.properties", tmp_path / "other.properties"
+    ours.write_text(settings_text(keys))
+    other.write_text(settings_text({**keys, "zookeeper.ssl.truststore.location": str(stranger)}))
+    home = f"/consumers/{unique}"
+    reads = b'{"version":1,"subscription":{"%s":1},"pattern":"static"}' % unique.encode()
+    with secured_zookeeper(tmp_path, stores) as address:
+        tls = zookeeper_tls(keys)
+        there = ["--zookeeper", address, "--group", unique, "--zk-tls-config-file"]
+        check = ["offset-manager", "check", "--bootstrap-server", cluster_a.bootstrap, *there]
+        rebalance = ["verify", "rebalance", *there]
+        with zookeeper_client(address, tls) as client:
+            topic = b'{"version":1,"partitions":{"0":[1]}}'
+            client.create(f"/brokers/topics/{unique}", topic, makepath=True)
+            client.create(f"{home}/offsets/{unique}/0", b"2", makepath=True)
+            client.create(f"{home}/owners/{unique}/0", b"one-0", makepath=True)
+            client.create(f"{home}/ids/one", reads, makepath=True)
+        done = CliRunner().invoke(main, [*check, str(ours), "--format", "json"])
+        assert done.exit_code == 0, done.output
+        (row,) = json.loads(done.stdout)
+        assert (row["kept_in"], row["offset"], row["owner"]) == ("zookeeper", 2, "one-0")
+        done = CliRunner().invoke(main, [*rebalance, str(ours), "--format", "json"])
+        assert done.exit_code == 0, done.output
+        for words in (check, rebalance):
+            refused = CliRunner().invoke(main, [*words, str(other)])
+            assert refused.exit_code == 3
+            assert "certificate verify failed" in refused.stderr
 
 
 def test_commits_fetches_and_what_is_in_memory_are_counted(cluster_a: Cluster, unique: str) -> None:

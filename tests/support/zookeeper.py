@@ -11,6 +11,7 @@ from kazoo.client import KazooClient
 from mm2.demo.broker_node import is_listening
 from mm2.demo.broker_settings import free_ports
 from mm2.demo.processes import Watched
+from tests.support.certificates import PASSWORD, Certified
 from tests.support.eventually import eventually
 from tests.support.layout import OLDER_VERSION
 from tests.support.process import java_command
@@ -58,6 +59,27 @@ def secured_zookeeper(folder: Path, stores: Mapping[str, str]) -> Iterator[str]:
     with _running(folder, [str(file)]):
         eventually(lambda: is_listening(port))
         yield f"127.0.0.1:{port}"
+
+
+def tls_stores(folder: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Settings of a server with TLS, and the keys by which clients reach it."""
+    authority = Certified.authority("ours")
+    own = authority.issue("zookeeper").keystore(folder / "own.p12", authority)
+    trusted = authority.truststore(folder / "trusted.p12")
+    server = {
+        f"{store}.{key}": value
+        for store, path in (("keyStore", own), ("trustStore", trusted))
+        for key, value in (("location", str(path)), ("password", PASSWORD), ("type", "PKCS12"))
+    }
+    client = {
+        "zookeeper.ssl.client.enable": "true",
+        "zookeeper.clientCnxnSocket": "org.apache.zookeeper.ClientCnxnSocketNetty",
+        "zookeeper.ssl.keystore.location": str(own),
+        "zookeeper.ssl.keystore.password": PASSWORD,
+        "zookeeper.ssl.truststore.location": str(trusted),
+        "zookeeper.ssl.truststore.password": PASSWORD,
+    }
+    return server, client
 
 
 def free_port() -> int:

@@ -12,11 +12,11 @@ DUAL: Final = "dual.commit.enabled"
 CONNECT: Final = "zookeeper.connect"
 _SESSION: Final = "zookeeper.session.timeout.ms"
 _CONNECTION: Final = "zookeeper.connection.timeout.ms"
-_TLS: Final = "zookeeper.ssl.client.enable"
+ENABLE_TLS: Final = "zookeeper.ssl.client.enable"
 _PREFIX: Final = "zookeeper."
 TLS_KEYS: Final = frozenset(
     {
-        _TLS,
+        ENABLE_TLS,
         "zookeeper.clientCnxnSocket",
         "zookeeper.ssl.keystore.location",
         "zookeeper.ssl.keystore.password",
@@ -76,15 +76,18 @@ def zookeeper_settings(properties: Mapping[str, str]) -> ZooKeeperSettings | Non
         session_timeout_s=_seconds(properties, _SESSION),
         connect_timeout_s=_seconds(properties, _CONNECTION),
         is_alone=_is(properties, STORAGE, "zookeeper"),
-        tls=_tls(properties) if _is(properties, _TLS, "true") else None,
+        tls=zookeeper_tls(properties),
     )
 
 
-def _tls(properties: Mapping[str, str]) -> dict[str, str]:
+def zookeeper_tls(properties: Mapping[str, str]) -> dict[str, str] | None:
+    """The keys for TLS as clients of Kafka have them; None if it is not switched on."""
+    if not _is(properties, ENABLE_TLS, "true"):
+        return None
     return {
         key.removeprefix(_PREFIX): value
         for key, value in properties.items()
-        if key.startswith(f"{_PREFIX}ssl.") and key != _TLS
+        if key.startswith(f"{_PREFIX}ssl.") and key != ENABLE_TLS
     }
 
 

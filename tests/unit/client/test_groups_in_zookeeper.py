@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from kazoo.handlers.threading import KazooTimeoutError
 
 from mm2.cli.mm2 import main
 from mm2.client import zookeeper_groups as groups
 from mm2.client.zookeeper_consumers import threads_of
 from mm2.client.zookeeper_groups import OwnedOffset
 from mm2.core.model import TopicName, TopicPartition
+from mm2.errors import Unavailable
+from mm2.kafka.security.zookeeper_tls import TlsHandler
 from tests.support.zookeeper_tree import ZooKeeperTree
 
 
@@ -111,3 +115,57 @@ def test_each_partition_is_to_have_one_owner_that_lives(
     assert found == owners
     assert told in says
     assert status == int(bool(changes))
+
+
+_FLAG = "--zk-tls-config-file"
+_ENABLED = "zookeeper.ssl.client.enable=true\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "text", "said"),
+    [
+        ("verify rebalance --group g --bootstrap-server a:1", _ENABLED, "belongs to --zookeeper"),
+        (
+            "offset-manager check --group g --bootstrap-server a:1",
+            _ENABLED,
+            "belongs to --zookeeper",
+        ),
+        (
+            "verify rebalance --group g --zookeeper z:1",
+            "zookeeper.ssl.truststore.location=x",
+            "zookeeper.ssl.client.enable=true is missing",
+        ),
+    ],
+)
+def test_a_file_for_tls_that_would_not_be_obeyed_is_refused(
+    tmp_path: Path, command: str, text: str, said: str
+) -> None:
+    file = tmp_path / "zk.properties"
+    file.write_text(text)
+    done = CliRunner().invoke(main, [*command.split(), _FLAG, str(file)])
+    assert done.exit_code == 2
+    assert said in done.stderr
+
+
+def test_a_trust_store_for_zookeeper_that_is_not_there_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "zk.properties"
+    file.write_text(f"{_ENABLED}zookeeper.ssl.truststore.location={tmp_path}/none.p12\n")
+    words = ["verify", "rebalance", "--group", "g", "--zookeeper", "z:1", _FLAG, str(file)]
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 1
+    assert f"{tmp_path}/none.p12" in done.stderr
+
+
+def test_why_tls_fails_is_said_in_place_of_the_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refused(TlsHandler):
+        def __init__(self, _: object) -> None:
+            self.trouble = "certificate verify failed"
+
+    class NeverThere(ZooKeeperTree):
+        def start(self, timeout: float) -> None:
+            raise KazooTimeoutError(f"Connection time-out after {timeout}")
+
+    monkeypatch.setattr(groups, "TlsHandler", Refused)
+    monkeypatch.setattr(groups, "KazooClient", lambda **_: NeverThere({}))
+    with pytest.raises(Unavailable, match=r"z:1: certificate verify failed"):
+        groups.zookeeper_groups("z:1", ["g"], {})
