@@ -9,6 +9,7 @@ from typing import Final, Self
 
 from mm2.config.keys.definition import by_line, field_values, parse_all
 from mm2.config.keys.key_table import nearest
+from mm2.config.keys.key_types import Value
 from mm2.config.keys.keys_clients import CLIENT_SETTINGS
 from mm2.config.keys.keys_offset_manager import CODECS, OFFSET_MANAGER_KEYS
 from mm2.config.keys.keys_security import CLIENT_NAMES
@@ -17,6 +18,8 @@ from mm2.errors import ConfigError, ConfigErrors
 
 _TABLE: Final = {key.name: key for key in OFFSET_MANAGER_KEYS}
 _PROTOCOL: Final = "listeners.security.protocol"
+_MECHANISMS: Final = "listeners.sasl.enabled.mechanisms"
+_USERS: Final = "listeners.sasl.jaas.config"
 _LISTENERS: Final = "listeners."
 _OWN: Final = ("offsets.", _LISTENERS)
 _KNOWN: Final = frozenset().union(
@@ -36,6 +39,7 @@ class OffsetManagerSettings:
 
     Attributes:
         properties: Java's properties of the cluster's clients.
+        users: names and passwords for SCRAM, in the syntax of JAAS.
         tls: Java's ``ssl.*`` keys of the listener.
         warnings: of keys that nobody knows.
     """
@@ -52,6 +56,8 @@ class OffsetManagerSettings:
     max_connections_per_ip: int
     protocol: str = "PLAINTEXT"
     client_auth: str = "none"
+    mechanisms: tuple[str, ...] = ("PLAIN",)
+    users: str | None = field(default=None, repr=False)
     properties: Mapping[str, str]
     tls: Mapping[str, str] = field(default_factory=dict, repr=False)
     warnings: tuple[str, ...] = ()
@@ -71,6 +77,7 @@ class OffsetManagerSettings:
         others = {key: value for key, value in properties.items() if key not in _TABLE}
         clients = {key: value for key, value in others.items() if not key.startswith(_LISTENERS)}
         mistakes += _login_mistakes(str(values.get(_PROTOCOL)), clients)
+        mistakes += _user_mistakes(values)
         unknown = [_unknown(key) for key in others if not _is_known(key)]
         mistakes += [each for each in unknown if str(each.key).startswith(_OWN)]
         for each in (*mistakes, *unknown):
@@ -137,6 +144,20 @@ def _is_known(key: str) -> bool:
 def _unknown(key: str) -> ConfigError:
     message = f"{key} is no key of an offset manager or of a client, and has no effect."
     return ConfigError(message, key=key, suggestion=nearest(key, _KNOWN))
+
+
+def _user_mistakes(values: Mapping[str, Value]) -> Iterator[ConfigError]:
+    offered, users = values.get(_MECHANISMS), values.get(_USERS)
+    has_scram = isinstance(offered, tuple) and any(each != "PLAIN" for each in offered)
+    if has_scram and users is None:
+        message = f"{_USERS} is missing: SCRAM needs the names and passwords of those who log in"
+        yield ConfigError(message, key=_MECHANISMS)
+    elif users is not None and not has_scram:
+        message = (
+            f"{_USERS} is for SCRAM, which {_MECHANISMS} does not offer: PLAIN is tried at the"
+            " cluster. Add SCRAM-SHA-512 there, or remove the key"
+        )
+        yield ConfigError(message, key=_USERS)
 
 
 def _login_mistakes(protocol: str, clients: Mapping[str, str]) -> Iterator[ConfigError]:

@@ -19,6 +19,7 @@ from mm2.offset_manager.instance import OffsetManager
 from mm2.offset_manager.server.client_listener import OffsetServer
 from mm2.offset_manager.server.client_session import ClusterAccess
 from mm2.offset_manager.server.connection_slots import ConnectionSlots
+from mm2.offset_manager.server.sasl import LogIns, log_ins
 
 log = structlog.get_logger()
 
@@ -55,7 +56,7 @@ async def serve(
     manager = OffsetManager(settings, host=advertise[0], port=advertise[1])
     link = ClusterClient(manager.alias, settings.properties)
     access = ClusterAccess(
-        link, RelaySettings(manager.alias, settings.properties), must_log_in=settings.has_login
+        link, RelaySettings(manager.alias, settings.properties), _log_ins(settings)
     )
     slots = ConnectionSlots(settings.max_connections, settings.max_connections_per_ip)
     server = OffsetServer(manager, access, slots, _tls(settings))
@@ -77,6 +78,10 @@ def raise_open_files() -> None:
     """Each connection is an open file; Java raises the limit to the hard one by itself."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _log_ins(settings: OffsetManagerSettings) -> LogIns | None:
+    return log_ins(settings.mechanisms, settings.users) if settings.has_login else None
 
 
 def _tls(settings: OffsetManagerSettings) -> ssl.SSLContext | None:

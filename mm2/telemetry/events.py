@@ -217,6 +217,8 @@ EVENTS: Final = {
     "offset_manager.stopped": "The offset manager has ended.",
     "offset_manager.topic_not_seen": "The cluster does not say how many partitions the offsets "
     "topic has.",
+    "offset_manager.user_refused": "The cluster refuses a user whose password is that of "
+    "listeners.sasl.jaas.config: change it there. Logged once in 10 s at most.",
     "offset_sync.ignored": "A record of the offset-syncs topic cannot be read; it is passed over.",
     "offset_syncs.failed": "An offset sync could not be written; the next one replaces it.",
     "offset_syncs.loaded": "Earlier offset syncs were read back.",

@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from aiokafka import AIOKafkaConsumer
+from aiokafka import TopicPartition as AsyncPartition
+from aiokafka.helpers import create_ssl_context
 from confluent_kafka import (
     OFFSET_BEGINNING,
     OFFSET_INVALID,
@@ -90,17 +93,32 @@ def settings(folder: Path, authority: Certified) -> Mapping[str, str]:
 
 
 @pytest.fixture(scope="module")
-def instance(cluster: KafkaCluster, settings: Mapping[str, str]) -> Iterator[ServedInstance]:
-    more = {"listeners.security.protocol": "SASL_SSL", "offsets.topic.name": "secured-offsets"}
+def instance(
+    cluster: KafkaCluster, settings: Mapping[str, str], folder: Path
+) -> Iterator[ServedInstance]:
+    """Clients log in with PLAIN, and bob with SCRAM; a provider reads his password."""
+    (folder / "bob").write_text(SECRETS["bob"])
+    provider = "org.apache.kafka.common.config.provider.DirectoryConfigProvider"
+    users = f'user_bob="${{dir:{folder}:bob}}" user_eve="eve-secret"'
+    more = {
+        "listeners.security.protocol": "SASL_SSL",
+        "listeners.sasl.enabled.mechanisms": "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512",
+        "listeners.sasl.jaas.config": f"{SCRAM} required {users};",
+        "config.providers": "dir",
+        "config.providers.dir.class": provider,
+        "offsets.topic.name": "secured-offsets",
+    }
     with served(cluster.listeners("SASL_PLAINTEXT"), {**settings, **more}) as (instance,):
         yield instance
 
 
-def log_in(folder: Path, password: str = SECRETS["bob"]) -> Mapping[str, object]:
+def log_in(
+    folder: Path, password: str = SECRETS["bob"], mechanism: str = "PLAIN", user: str = "bob"
+) -> Mapping[str, object]:
     return {
         "security.protocol": "SASL_SSL",
-        "sasl.mechanism": "PLAIN",
-        "sasl.username": "bob",
+        "sasl.mechanism": mechanism,
+        "sasl.username": user,
         "sasl.password": password,
         "ssl.ca.location": str(folder / "authority.pem"),
         "auto.offset.reset": "earliest",
@@ -160,6 +178,84 @@ def test_a_client_that_logs_in_reads_and_keeps_offsets_as_itself(
         assert first_of(client, open_topic) == (b"0", 0)
         denied = KafkaError.TOPIC_AUTHORIZATION_FAILED
         assert first_of(client, closed_topic) == (None, denied)
+
+
+MECHANISMS = ("SCRAM-SHA-256", "SCRAM-SHA-512")
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_who_logs_in_with_scram_has_the_rights_of_its_user(
+    cluster: KafkaCluster, instance: ServedInstance, folder: Path, unique: str, mechanism: str
+) -> None:
+    closed_topic = f"{unique}-closed"
+    for topic in (unique, closed_topic):
+        create_topic(cluster.bootstrap, topic, 1)
+        produce(cluster.bootstrap, topic, numbered(0, 1))
+    right = AclBinding(
+        *(ResourceType.TOPIC, closed_topic, ResourcePatternType.LITERAL, "User:bob", "*"),
+        *(AclOperation.READ, AclPermissionType.DENY),
+    )
+    grant(cluster, [right])
+    with consumer([instance], unique, **log_in(folder, mechanism=mechanism)) as client:
+        commit(client, TopicPartition(unique, 0, 1))
+        assert committed(client, unique) == [1]
+        assert first_of(client, unique) == (b"0", 0)
+        denied = KafkaError.TOPIC_AUTHORIZATION_FAILED
+        assert commit_errors(client, TopicPartition(closed_topic, 0, 1)) == [denied]
+    assert SECRETS["bob"] not in instance.log
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+async def test_clients_of_another_library_log_in_with_scram(
+    cluster: KafkaCluster, instance: ServedInstance, folder: Path, unique: str, mechanism: str
+) -> None:
+    create_topic(cluster.bootstrap, unique, 1)
+    produce(cluster.bootstrap, unique, numbered(0, 1))
+    client = AIOKafkaConsumer(
+        bootstrap_servers=instance.address,
+        group_id=unique,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        security_protocol="SASL_SSL",
+        ssl_context=create_ssl_context(cafile=str(folder / "authority.pem")),
+        sasl_mechanism=mechanism,
+        sasl_plain_username="bob",
+        sasl_plain_password=SECRETS["bob"],
+    )
+    await client.start()
+    try:
+        where = AsyncPartition(unique, 0)
+        client.assign([where])
+        assert (await client.getone(where)).value == b"0"
+        await client.commit({where: 1})
+        assert await client.committed(where) == 1
+    finally:
+        await client.stop()
+
+
+@pytest.mark.parametrize(
+    ("user", "password"),
+    [("bob", "guessed"), ("nobody", "guessed"), ("eve", "eve-secret")],
+    ids=["wrong password", "unknown here", "unknown to the cluster"],
+)
+def test_who_is_not_let_in_with_scram_is_told_the_same_whatever_is_wrong(
+    instance: ServedInstance, folder: Path, unique: str, user: str, password: str
+) -> None:
+    told: list[str] = []
+    wrong = {
+        **log_in(folder, password, MECHANISMS[1], user),
+        "error_cb": lambda error: told.append(str(error)),
+    }
+    with consumer([instance], unique, **wrong) as client:
+
+        def ask() -> list[str]:
+            with pytest.raises(KafkaException):
+                client.list_topics(timeout=2)
+            client.poll(0)
+            return told
+
+        said = "The user or the password is refused."
+        eventually(ask, until=lambda seen: any(said in each for each in seen))
 
 
 def test_the_cluster_says_for_which_groups_a_client_commits_and_fetches(

@@ -7,7 +7,7 @@ from typing import Final
 
 from mm2.config.keys.definition import Key
 from mm2.config.keys.key_types import Type
-from mm2.config.keys.value_checks import between, one_of
+from mm2.config.keys.value_checks import between, items, one_of
 from mm2.core.offset_manager.commits import DEFAULT_METADATA_BYTES
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -44,8 +44,17 @@ OFFSET_MANAGER_KEYS: Final = (
         " again.", check=between(1), field="patience"),
     _key("listeners.security.protocol", Type.STRING, "PLAINTEXT",
         "How clients connect: PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL. With SASL they log in with"
-        " mechanism PLAIN and a name and password of the cluster's, which checks them.",
+        " a name and password of the cluster's, which checks them.",
         check=one_of("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"), field="protocol"),
+    _key("listeners.sasl.enabled.mechanisms", Type.LIST, "PLAIN",
+        "How clients may log in: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512. SCRAM needs"
+        " listeners.sasl.jaas.config.", check=items(
+            empty_allowed=False, allowed=("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")),
+        field="mechanisms"),
+    _key("listeners.sasl.jaas.config", Type.PASSWORD, None,
+        "Names and passwords of the cluster's users who may log in with SCRAM:"
+        " org.apache.kafka.common.security.scram.ScramLoginModule required"
+        ' user_NAME="password" ...;', field="users"),
     _key("listeners.ssl.client.auth", Type.STRING, "none",
         "Whether clients show a certificate: required, requested or none. Key and trust stores of"
         " the listener are named with the prefix listeners. (listeners.ssl.keystore.location, ...);"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import time
 from typing import Final
 
 import structlog
@@ -20,6 +19,7 @@ from mm2.offset_manager.server.client_connection import ClientConnection
 from mm2.offset_manager.server.client_session import ClientSession, ClusterAccess
 from mm2.offset_manager.server.connection_slots import ConnectionSlots
 from mm2.offset_manager.server.frame_budget import FrameBudget, NoRoom
+from mm2.offset_manager.server.tally import Tally
 
 log = structlog.get_logger()
 
@@ -32,8 +32,6 @@ _CLOSE_S: Final = 5.0
 
 _REQUEST_S: Final = 15.0
 """So long a client may take to send the rest of a request, once there is room for it."""
-
-_WARN_S: Final = 10.0
 
 
 class _NotSent(Exception):
@@ -66,8 +64,8 @@ class OffsetServer:
         self._access = access
         self._tls = tls
         self._slots = slots
-        self._given_up = _Tally()
-        self._at_limit = _Tally()
+        self._given_up = Tally()
+        self._at_limit = Tally()
 
     async def serve(self, host: str, port: int) -> asyncio.Server:
         """
@@ -145,23 +143,6 @@ class OffsetServer:
             answer = await session.answer(await _request(client, size))
         async with asyncio.timeout(_SEND_S):
             await client.send(answer)
-
-
-class _Tally:
-    """Connections to warn of, not each time: whoever can have it happen could fill the disk."""
-
-    def __init__(self) -> None:
-        self._connections = 0
-        self._told_at = -_WARN_S
-
-    def due(self) -> int:
-        """Counts one; returns how many came since the last warning, or 0 if it is too soon."""
-        self._connections += 1
-        now = time.monotonic()
-        if now - self._told_at < _WARN_S:
-            return 0
-        count, self._connections, self._told_at = self._connections, 0, now
-        return count
 
 
 async def _request(client: ClientConnection, size: int) -> bytes:

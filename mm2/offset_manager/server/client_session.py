@@ -2,7 +2,8 @@
 One client: who it is, what it is answered from here, and what brokers answer it.
 
 A client that has to log in does so at the cluster: its name and password are tried on a connection
-to a broker, and all that it asks of brokers goes over connections that are logged in as it.
+to a broker, and all that it asks of brokers goes over connections that are logged in as it. With
+SCRAM it shows first that it knows the password that our file has.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 from typing import Final
+
+import structlog
 
 from mm2.core.offset_manager.commits import OffsetError
 from mm2.core.offset_manager.ensemble import Instance
@@ -42,7 +45,11 @@ from mm2.offset_manager.server.messages import (
 )
 from mm2.offset_manager.server.offset_answers import answer_offset_request
 from mm2.offset_manager.server.offset_messages import read_offset_request
-from mm2.offset_manager.server.sasl import authenticated_answer, credentials, handshake_answer
+from mm2.offset_manager.server.sasl import LogIn, LogIns, authenticated_answer
+from mm2.offset_manager.server.scram import Step
+from mm2.offset_manager.server.tally import Tally
+
+log = structlog.get_logger()
 
 _WHAT: Final = "ask for a client"
 _OF_GROUPS: Final = 0
@@ -64,17 +71,19 @@ class ClusterAccess:
     Args:
         link: to the cluster, with the offset manager's own rights.
         settings: of connections that clients have to themselves.
-        must_log_in: whether clients have to.
+        log_ins: how clients log in; None if they need not.
 
     Attributes:
         view: what clients are shown of the cluster.
+        refused: logs of users with passwords of our file that the cluster refuses.
     """
 
     def __init__(
-        self, link: ClusterClient, settings: RelaySettings, *, must_log_in: bool = False
+        self, link: ClusterClient, settings: RelaySettings, log_ins: LogIns | None = None
     ) -> None:
         self.view = ClusterView()
-        self.must_log_in = must_log_in
+        self.log_ins = log_ins
+        self.refused = Tally()
         self.settings = settings
         self.ask: Ask = partial(link.send, None, _WHAT)
 
@@ -91,13 +100,13 @@ class ClientSession:
     def __init__(self, manager: OffsetManager, access: ClusterAccess) -> None:
         self._manager = manager
         self._access = access
-        self._versions = {**ANSWERED, **(LOG_IN if access.must_log_in else {})}
+        self._versions = {**ANSWERED, **(LOG_IN if access.log_ins else {})}
         self._ask: Ask = access.ask
         self._relay: Relay | None = None
         self._rights: ClientRights | None = None
         self._last: BrokerMetadata | None = None
-        self._agreed = False
-        if not access.must_log_in:
+        self._log_in: LogIn | None = None
+        if access.log_ins is None:
             self._relay = Relay(access.settings.alias, access.settings.common())
 
     @property
@@ -172,19 +181,31 @@ class ClientSession:
         }
 
     def _handshake(self, request: ClientRequest) -> Answer:
-        if self._relay is not None:
+        log_ins = self._access.log_ins
+        if self._relay is not None or log_ins is None:
             raise SchemaError("a second log-in is not offered")
-        answer = handshake_answer(request.body.mechanism, is_framed=request.version > 0)
-        self._agreed = not answer["error_code"]
-        return answer
+        found = log_ins.begin(request.body.mechanism)
+        is_framed = request.version > 0
+        self._log_in = found if is_framed else None
+        return log_ins.handshake_answer(is_offered=found is not None, is_framed=is_framed)
 
     async def _authenticate(self, request: ClientRequest) -> Answer:
-        if not self._agreed or self._relay is not None:
-            raise SchemaError("a log-in came before its handshake, or is the second one")
-        found = credentials(request.body.auth_bytes)
-        return authenticated_answer(is_let_in=found is not None and await self._log_in(*found))
+        if self._log_in is None or self._relay is not None:
+            raise SchemaError("a log-in came before its handshake, or after another one")
+        step = self._log_in(request.body.auth_bytes)
+        if step is not None and step.who is not None and not await self._enter(*step.who):
+            self._warn_of_refused(step)
+            step = None
+        if step is None:
+            self._log_in = None  # who tries again connects again
+        return authenticated_answer(step)
 
-    async def _log_in(self, user: str, password: str) -> bool:
+    def _warn_of_refused(self, step: Step) -> None:
+        """Only with SCRAM the password is that of our file, which then is not the cluster's."""
+        if step.reply and step.who and (count := self._access.refused.due()):
+            log.warning("offset_manager.user_refused", user=step.who[0], refused=count)
+
+    async def _enter(self, user: str, password: str) -> bool:
         access = self._access
         alias = access.settings.alias
         broker = await access.view.any_broker(access.ask)

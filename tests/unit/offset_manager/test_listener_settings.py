@@ -66,7 +66,8 @@ def test_all_mistakes_are_told_together() -> None:
         ("offsets.topic.nam", "offsets.topic.name"),
         ("offsets.retention.minute", "offsets.retention.minutes"),
         ("listeners.ssl.keystore.locaton", "listeners.ssl.keystore.location"),
-        ("listeners.sasl.mechanism", None),
+        ("listeners.sasl.mechanism", "listeners.sasl.enabled.mechanisms"),
+        ("listeners.security.providers.of.the.jvm", None),
     ],
 )
 def test_a_key_of_the_offset_manager_that_nobody_knows_is_refused(

@@ -21,7 +21,7 @@ from mm2.offset_manager.server.messages import (
     SASL_AUTHENTICATE,
     SASL_HANDSHAKE,
 )
-from mm2.offset_manager.server.sasl import credentials
+from mm2.offset_manager.server.sasl import LogIns, credentials
 from tests.support.kafka_requests import answer, request
 
 PROPERTIES = {"bootstrap.servers": "127.0.0.1:1"}
@@ -31,7 +31,7 @@ def session(*, must_log_in: bool) -> ClientSession:
     manager = OffsetManager(OffsetManagerSettings.of(PROPERTIES))
     link = ClusterClient("c", PROPERTIES)
     settings = RelaySettings("c", PROPERTIES)
-    return ClientSession(manager, ClusterAccess(link, settings, must_log_in=must_log_in))
+    return ClientSession(manager, ClusterAccess(link, settings, LogIns() if must_log_in else None))
 
 
 async def offered(client: ClientSession) -> set[int]:
@@ -130,3 +130,13 @@ def test_only_a_user_who_acts_for_itself_logs_in(data: bytes) -> None:
     assert credentials(data) is None
     assert credentials(b"\0alice\0secret") == ("alice", "secret")
     assert credentials(b"alice\0alice\0secret") == ("alice", "secret")
+
+
+async def test_who_is_refused_has_to_connect_again() -> None:
+    client = session(must_log_in=True)
+    await client.answer(request(SASL_HANDSHAKE, 1, mechanism="PLAIN"))
+    wrong = request(SASL_AUTHENTICATE, 1, auth_bytes=b"alice")
+    (data,) = await client.answer(wrong)
+    assert answer(SASL_AUTHENTICATE, 1, bytes(data)).error_code.value == 58
+    with pytest.raises(SchemaError, match="after another one"):
+        await client.answer(wrong)
