@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 import time
@@ -21,6 +22,7 @@ from mm2.cli.mm2 import main
 from mm2.protocol.bundle_spec import BundleSpec
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
+from tests.support.legacy_tool import committed_offsets, copies_when, legacy_tool
 from tests.support.mirror import Mirror, one_way, worker_pids
 from tests.support.records import Sample, consume, create_topic, produce
 from tests.support.spark_cluster import SparkCluster
@@ -84,6 +86,42 @@ def test_a_flow_copies_on_all_workers_and_goes_on_when_one_is_replaced(
         eventually(mirror.text, until=lambda text: '"event": "source.' in text)
         assert mirror.stop() == 0
         assert _SECRET not in mirror.text()
+
+
+def _streams_of(spark: SparkCluster, group: str) -> set[int]:
+    """The streams of a group that have told on workers, where their logs are."""
+    texts = [each.read_text() for each in spark.home.glob("work/*/*/stderr")]
+    lines = [line for text in texts for line in text.splitlines() if line.startswith("{")]
+    return {each["task"] for each in map(json.loads, lines) if each.get("group") == group}
+
+
+@pytest.mark.broker
+def test_streams_of_the_legacy_tool_copy_and_commit_on_the_workers(
+    spark: SparkCluster, cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    """One of the two files says where, the other one the secret."""
+    create_topic(cluster_a.bootstrap, unique, _PARTITIONS)
+    samples = [Sample(value=b"%d" % n, partition=n % _PARTITIONS) for n in range(40)]
+    produce(cluster_a.bootstrap, unique, samples)
+    tool = legacy_tool(
+        *(tmp_path, cluster_a, cluster_b, unique, "--include", unique, "--num.streams", "2"),
+        *("--offset.commit.interval.ms", "200"),
+        consumer={"spark.master": spark.url},
+        producer={"spark.authenticate.secret": _SECRET},
+    )
+    with tool:
+        copies = copies_when(cluster_b, unique, len(samples))
+        eventually(spark.tasks, until=lambda count: count == 2)
+        eventually(
+            lambda: committed_offsets(cluster_a, unique, unique, _PARTITIONS),
+            until=lambda offsets: offsets == [10] * _PARTITIONS,
+        )
+        eventually(lambda: _streams_of(spark, unique), until=lambda found: found == {0, 1})
+        assert tool.stop() == 0
+        assert _SECRET not in tool.text()
+    assert sorted((each.partition, each.value) for each in copies) == sorted(
+        (each.partition, each.value) for each in samples
+    )
 
 
 @pytest.mark.broker
