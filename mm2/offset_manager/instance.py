@@ -55,6 +55,7 @@ class OffsetManager:
     Attributes:
         ensemble: the instances that live, and who leads what.
         joined: set once the group has decided for the first time.
+        meters: what it counts and measures.
     """
 
     def __init__(self, settings: OffsetManagerSettings, *, host: str = "", port: int = 0) -> None:
@@ -77,8 +78,8 @@ class OffsetManager:
             )
             for number in range(settings.partitions)
         }
-        self._meters = Meters()
-        self._loader = LogLoader(self.alias, settings, self._leaders, self._meters.loaded)
+        self.meters = Meters()
+        self._loader = LogLoader(self.alias, settings, self._leaders, self.meters.loaded)
         self._leading: dict[int, asyncio.Task[None]] = {}
         self._takes = asyncio.Semaphore(_TAKES_AT_ONCE)
         self._decided = asyncio.Event()
@@ -91,7 +92,7 @@ class OffsetManager:
         """Stores all offsets of a commit, or none; answered once all replicas have them."""
         began = time.monotonic()
         error = await self._commit(group, offsets)
-        self._meters.committed(error, time.monotonic() - began)
+        self.meters.committed(error, time.monotonic() - began)
         return error
 
     async def _commit(
@@ -117,13 +118,13 @@ class OffsetManager:
         """
         leader = self._leader(group)
         error = await leader.confirm()
-        self._meters.fetched(error)
+        self.meters.fetched(error)
         return error, {} if error else leader.state.table.fetch(group, partitions)
 
     def metrics(self) -> str:
         """What it has counted and measured, in Prometheus' format."""
         led = [each.state.table for each in self._leaders.values() if each.state.role.is_led]
-        return self._meters.text(offsets=sum(map(len, led)), partitions=len(led))
+        return self.meters.text(offsets=sum(map(len, led)), partitions=len(led))
 
     def coordinator(self, group: str) -> Instance | None:
         """Which instance a group's clients have to ask; None while nobody leads."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -9,6 +10,8 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, gene
 from mm2.core.offset_manager.commits import OffsetError
 
 _OURS: Final = "mm2_offset_manager"
+CLOSED: Final = ("no_room", "no_memory", "not_sent", "no_log_in")
+"""Why connections of clients are closed."""
 
 
 class Meters:
@@ -39,6 +42,32 @@ class Meters:
         self._led = Gauge(
             f"{_OURS}_led_partitions", "Log partitions that the instance leads.", registry=every
         )
+
+        self._closed = Counter(
+            f"{_OURS}_connections_closed",
+            "Connections of clients that were closed for want of room or time, by the reason.",
+            ["reason"],
+            registry=every,
+        )
+        self._connections = Gauge(f"{_OURS}_connections", "Connections of clients.", registry=every)
+        self._request_bytes = Gauge(
+            f"{_OURS}_request_bytes",
+            "Memory that requests of more than 16 KiB take up.",
+            registry=every,
+        )
+        for reason in CLOSED:
+            self._closed.labels(reason)
+
+    def follow_clients(
+        self, connections: Callable[[], int], request_bytes: Callable[[], int]
+    ) -> None:
+        """Asks these from now on."""
+        self._connections.set_function(connections)
+        self._request_bytes.set_function(request_bytes)
+
+    def closed(self, reason: str) -> None:
+        """A connection of a client was closed."""
+        self._closed.labels(reason).inc()
 
     def committed(self, error: OffsetError, took_s: float) -> None:
         """A commit was answered."""

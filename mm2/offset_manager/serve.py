@@ -58,7 +58,11 @@ async def serve(
     access = ClusterAccess(
         link, RelaySettings(manager.alias, settings.properties), _log_ins(settings)
     )
-    slots = ConnectionSlots(settings.max_connections, settings.max_connections_per_ip)
+    slots = ConnectionSlots(
+        settings.max_connections,
+        settings.max_connections_per_ip,
+        must_log_in=settings.has_login,
+    )
     server = OffsetServer(manager, access, slots, _tls(settings))
     listening = await server.serve(*listen)
     log.info("offset_manager.serving", listen=_shown(listen), advertise=_shown(advertise))

@@ -189,9 +189,9 @@ EVENTS: Final = {
     "offset_manager.connection_ended": "A client of the offset manager sent what is not answered, "
     "or the cluster did not answer.",
     "offset_manager.connections_at_limit": "As many clients are connected as max.connections or "
-    "max.connections.per.ip allows. The connection that was idle for longest is closed for a new "
-    "one, or the new one if none is idle. Logged once in 10 s at most, with the number of such "
-    "connections since.",
+    "max.connections.per.ip allows, or as many that have not logged in as may be. A connection is "
+    "closed for a new one, or the new one if none may be. Logged once in 10 s at most, with the "
+    "number of such connections since.",
     "offset_manager.expired": "Offsets of dead groups, or with a retention of their own, are "
     "deleted.",
     "offset_manager.loaded": "The offset manager has loaded log partitions that it has taken, and "
@@ -208,9 +208,9 @@ EVENTS: Final = {
     "led: it leads it no more, and asks the group who does.",
     "offset_manager.records_ignored": "Records of the offsets topic cannot be read; they are "
     "passed over.",
-    "offset_manager.request_given_up": "The connection of a client is closed. The rest of a "
-    "request did not come in time, or there was no memory for it in time. Logged once in 10 s at "
-    "most, with the number of such connections since.",
+    "offset_manager.request_given_up": "The connection of a client is closed. It did not log in "
+    "in time, the rest of a request did not come, or there was no memory for it. Logged once in "
+    "10 s at most, with the number of such connections since.",
     "offset_manager.serving": "The offset manager listens for clients.",
     "offset_manager.slept": "The process stood still for longer than its lease: it leads nothing "
     "until the group has decided anew.",

@@ -12,12 +12,13 @@ import pytest
 
 from mm2.config.offset_manager_settings import OffsetManagerSettings
 from mm2.kafka.cluster_client import ClusterClient
-from mm2.kafka.wire.relay import RelaySettings
+from mm2.kafka.wire.relay import Relay, RelaySettings
 from mm2.offset_manager.instance import OffsetManager
 from mm2.offset_manager.server.client_connection import ClientConnection
 from mm2.offset_manager.server.client_listener import OffsetServer
 from mm2.offset_manager.server.client_session import ClientSession, ClusterAccess
 from mm2.offset_manager.server.connection_slots import ConnectionSlots
+from mm2.offset_manager.server.sasl import LogIns
 
 _PROPERTIES = {"bootstrap.servers": "127.0.0.1:1"}
 
@@ -31,14 +32,20 @@ class Listening:
 
     Attributes:
         slots: for connections.
+        metrics: what it has counted, in Prometheus' format.
         ended: gets each connection whose serving has ended.
     """
 
     def __init__(
-        self, monkeypatch: pytest.MonkeyPatch, slots: ConnectionSlots | None = None
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        slots: ConnectionSlots | None = None,
+        log_ins: LogIns | None = None,
     ) -> None:
         manager = OffsetManager(OffsetManagerSettings.of(_PROPERTIES))
-        access = ClusterAccess(ClusterClient("c", _PROPERTIES), RelaySettings("c", _PROPERTIES))
+        link, settings = ClusterClient("c", _PROPERTIES), RelaySettings("c", _PROPERTIES)
+        access = ClusterAccess(link, settings, log_ins)
+        self.metrics = manager.metrics
         self.slots = slots or ConnectionSlots()
         self.server = OffsetServer(manager, access, self.slots)
         self.ended: asyncio.Queue[ClientConnection] = asyncio.Queue()
@@ -67,10 +74,16 @@ class Listening:
         return made
 
 
+LOG_IN: Final = SIZE.pack(1) + b"L"
+"""A request with which a client is logged in, where ``answering`` answers."""
+
+
 def answering(monkeypatch: pytest.MonkeyPatch, answer: bytes) -> None:
     """Has each request be answered so."""
 
-    async def same(_: ClientSession, _frame: bytes) -> Sequence[bytes]:
+    async def same(session: ClientSession, frame: bytes) -> Sequence[bytes]:
+        if frame == LOG_IN[SIZE.size :]:
+            session._relay = Relay("c", {})
         return [answer]
 
     monkeypatch.setattr(ClientSession, "answer", same)

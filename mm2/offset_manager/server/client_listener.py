@@ -17,7 +17,12 @@ from mm2.errors import ClusterError, FatalError, SchemaError
 from mm2.offset_manager.instance import OffsetManager
 from mm2.offset_manager.server.client_connection import ClientConnection
 from mm2.offset_manager.server.client_session import ClientSession, ClusterAccess
-from mm2.offset_manager.server.connection_slots import ConnectionSlots
+from mm2.offset_manager.server.connection_slots import (
+    HOST_LIMIT,
+    LIMIT,
+    LOG_IN_LIMIT,
+    ConnectionSlots,
+)
 from mm2.offset_manager.server.frame_budget import FrameBudget, NoRoom
 from mm2.offset_manager.server.tally import Tally
 
@@ -34,8 +39,27 @@ _REQUEST_S: Final = 15.0
 """So long a client may take to send the rest of a request, once there is room for it."""
 
 
-class _NotSent(Exception):
-    """A client has begun a request, and does not go on."""
+_LOG_IN_S: Final = 30.0
+"""So long a client may take to log in, where it has to."""
+
+
+_CLOSED: Final = {
+    **dict.fromkeys((LIMIT, HOST_LIMIT), "the one idle for longest"),
+    LOG_IN_LIMIT: "the oldest one of the address that has most of these",
+}
+
+
+class _TooLate(Exception):
+    """
+    A client takes too long.
+
+    Attributes:
+        what: the name of what it takes too long for, among the meters.
+    """
+
+    def __init__(self, what: str, message: str) -> None:
+        super().__init__(message)
+        self.what = what
 
 
 class OffsetServer:
@@ -66,6 +90,8 @@ class OffsetServer:
         self._slots = slots
         self._given_up = Tally()
         self._at_limit = Tally()
+        self._meters = manager.meters
+        self._meters.follow_clients(lambda: len(slots.clients), lambda: self.budget.held)
 
     async def serve(self, host: str, port: int) -> asyncio.Server:
         """
@@ -97,9 +123,12 @@ class OffsetServer:
         self._slots.enter(client)
         session = ClientSession(self._manager, self._access)
         try:
+            await self._until_logged_in(client, session)
+            self._slots.logged_in(client)
             while True:
                 await self._answer_next(client, session)
-        except (NoRoom, _NotSent) as error:
+        except (NoRoom, _TooLate) as error:
+            self._meters.closed("no_memory" if isinstance(error, NoRoom) else error.what)
             if count := self._given_up.due():
                 log.warning(
                     "offset_manager.request_given_up",
@@ -118,12 +147,27 @@ class OffsetServer:
             await client.close(_CLOSE_S)
             self._slots.leave(client)
 
+    async def _until_logged_in(self, client: ClientConnection, session: ClientSession) -> None:
+        try:
+            async with asyncio.timeout(_LOG_IN_S) as limit:
+                while not session.is_logged_in:
+                    await self._answer_next(client, session)
+        except TimeoutError as error:
+            if limit.expired():
+                message = f"the client has not logged in within {_LOG_IN_S:g} s"
+                raise _TooLate("no_log_in", message) from error
+            raise
+
     def _has_room(self, client: ClientConnection) -> bool:
-        limit = self._slots.limit_reached(client.host)
-        if limit is None:
-            return True
-        has_room = self._slots.make_room(client.host)
-        closed = "the one idle for longest" if has_room else "the new one, as none is idle"
+        while (limit := self._slots.limit_reached(client.host)) is not None:
+            if not self._make_room(client, limit):
+                return False
+        return True
+
+    def _make_room(self, client: ClientConnection, limit: str) -> bool:
+        has_room = self._slots.make_room(client.host, limit)
+        closed = _CLOSED[limit] if has_room else "the new one, as none is idle"
+        self._meters.closed("no_room")
         if count := self._at_limit.due():
             log.warning(
                 "offset_manager.connections_at_limit",
@@ -150,4 +194,5 @@ async def _request(client: ClientConnection, size: int) -> bytes:
         async with asyncio.timeout(_REQUEST_S):
             return await client.request(size)
     except TimeoutError as error:
-        raise _NotSent(f"{size} bytes were not sent within {_REQUEST_S:g} s") from error
+        message = f"{size} bytes were not sent within {_REQUEST_S:g} s"
+        raise _TooLate("not_sent", message) from error

@@ -30,6 +30,7 @@ from mm2.offset_manager.server.forwarded import (
     header_of_answer,
     read_forwarded,
 )
+from mm2.offset_manager.server.frame_budget import SMALL_BYTES
 from mm2.offset_manager.server.messages import (
     ANSWERED,
     API_VERSIONS,
@@ -57,8 +58,6 @@ _UNSUPPORTED_VERSION: Final = 35
 _INVALID_REQUEST: Final = 42
 _BEFORE_LOG_IN: Final = frozenset({API_VERSIONS, *LOG_IN})
 _MOST_BYTES: Final = 8 << 20
-_MOST_BYTES_BEFORE_LOG_IN: Final = 512 << 10
-"""As ``sasl.server.max.receive.size`` of Kafka's brokers."""
 
 _NOT_AUTHORIZED: Final = 29
 """TOPIC_AUTHORIZATION_FAILED, upon which producers give up at once."""
@@ -110,9 +109,14 @@ class ClientSession:
             self._relay = Relay(access.settings.alias, access.settings.common())
 
     @property
+    def is_logged_in(self) -> bool:
+        """Whether the client may ask for anything; also if nobody has to log in."""
+        return self._relay is not None
+
+    @property
     def most_bytes(self) -> int:
-        """Of the next request."""
-        return _MOST_BYTES_BEFORE_LOG_IN if self._relay is None else _MOST_BYTES
+        """Of the next request; before the log-in so few that it takes no memory from others."""
+        return _MOST_BYTES if self.is_logged_in else SMALL_BYTES
 
     def close(self) -> None:
         """Ends its connections to brokers."""

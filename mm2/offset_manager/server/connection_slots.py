@@ -1,8 +1,9 @@
 """
-How many clients may be connected, of one address and of all.
+How many clients may be connected: of one address, of those that have not logged in, and of all.
 
 Kafka's brokers refuse who comes when there is no room. Here the connection makes room that has been
-idle for longest: a client connects again when it needs to.
+idle for longest: a client connects again when it needs to. Those that have not logged in go first,
+so that nobody without a password takes connections away from those that have one.
 """
 
 from __future__ import annotations
@@ -18,6 +19,14 @@ MOST_CONNECTIONS: Final = 10_000
 """The memory for their requests allows no more."""
 
 MOST_CONNECTIONS_OF_A_HOST: Final = 5_000
+LIMIT: Final = "max.connections"
+HOST_LIMIT: Final = "max.connections.per.ip"
+LOG_IN_LIMIT: Final = "a tenth of max.connections, for those who have not logged in,"
+
+
+_PART_BEFORE_LOG_IN: Final = 10
+_LEAST_BEFORE_LOG_IN: Final = 16
+"""Clients that have not logged in have a tenth of all connections, or these."""
 
 
 class ConnectionSlots:
@@ -27,42 +36,70 @@ class ConnectionSlots:
     Args:
         most: connections.
         most_of_host: of one host.
+        must_log_in: whether clients have to.
+        most_before_log_in: connections of clients that have not logged in.
 
     Attributes:
         clients: that are connected.
     """
 
     def __init__(
-        self, most: int = MOST_CONNECTIONS, most_of_host: int = MOST_CONNECTIONS_OF_A_HOST
+        self,
+        most: int = MOST_CONNECTIONS,
+        most_of_host: int = MOST_CONNECTIONS_OF_A_HOST,
+        *,
+        must_log_in: bool = False,
+        most_before_log_in: int | None = None,
     ) -> None:
         self.clients: set[ClientConnection] = set()
         self._most = most
         self._most_of_host = most_of_host
+        tenth = max(_LEAST_BEFORE_LOG_IN, most // _PART_BEFORE_LOG_IN)
+        self._most_new = most_before_log_in or tenth
+        self._must_log_in = must_log_in
         self._by_host: Counter[str] = Counter()
+        self._new: dict[ClientConnection, None] = {}
+        """Who has not logged in; who came first is first."""
         self._idle: dict[ClientConnection, None] = {}
         """Who has been idle for longest is first."""
 
     def limit_reached(self, host: str) -> str | None:
-        """The key of the limit that leaves no room for one more from a host; None if there is."""
+        """What leaves no room for one more from a host, mostly a key; None if there is room."""
         if self._by_host[host] >= self._most_of_host:
-            return "max.connections.per.ip"
-        return "max.connections" if len(self.clients) >= self._most else None
+            return HOST_LIMIT
+        if len(self.clients) >= self._most:
+            return LIMIT
+        return LOG_IN_LIMIT if len(self._new) >= self._most_new else None
 
-    def make_room(self, host: str) -> bool:
-        """Closes who has been idle for longest, if anybody is; of the host, if it has too many."""
-        is_full = self._by_host[host] >= self._most_of_host
-        idle = (each for each in self._idle if not is_full or each.host == host)
-        one = next(idle, None)
+    def make_room(self, host: str, limit: str) -> bool:
+        """Closes the connection that matters least, of the host if it has too many; if any may."""
+        one = self._crowding() if limit == LOG_IN_LIMIT else self._idle_one(host, limit)
         if one is None:
             return False
         one.transport.abort()
         self.leave(one)
         return True
 
+    def _crowding(self) -> ClientConnection:
+        """Of the host that has most of those who have not logged in, who came first."""
+        ((host, _),) = Counter(each.host for each in self._new).most_common(1)
+        return next(each for each in self._new if each.host == host)
+
+    def _idle_one(self, host: str, limit: str) -> ClientConnection | None:
+        """Who has been idle for longest, but first those who have not logged in."""
+        idle = [each for each in self._idle if limit == LIMIT or each.host == host]
+        return next((each for each in idle if each in self._new), next(iter(idle), None))
+
     def enter(self, client: ClientConnection) -> None:
         """Somebody has connected."""
         self.clients.add(client)
         self._by_host[client.host] += 1
+        if self._must_log_in:
+            self._new[client] = None
+
+    def logged_in(self, client: ClientConnection) -> None:
+        """Somebody has logged in."""
+        self._new.pop(client, None)
 
     def leave(self, client: ClientConnection) -> None:
         """A connection has ended; who has left already may do so again."""
@@ -70,6 +107,7 @@ class ConnectionSlots:
             return
         self.clients.remove(client)
         self._idle.pop(client, None)
+        self._new.pop(client, None)
         self._by_host[client.host] -= 1
         if not self._by_host[client.host]:
             del self._by_host[client.host]

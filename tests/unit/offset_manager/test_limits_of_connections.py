@@ -14,13 +14,17 @@ from structlog.testing import capture_logs
 from mm2.config.offset_manager_settings import OffsetManagerSettings
 from mm2.errors import ConfigErrors
 from mm2.offset_manager.serve import raise_open_files
+from mm2.offset_manager.server import client_listener
 from mm2.offset_manager.server.client_session import ClientSession
 from mm2.offset_manager.server.connection_slots import (
     MOST_CONNECTIONS,
     MOST_CONNECTIONS_OF_A_HOST,
     ConnectionSlots,
 )
-from tests.support.listening_server import SIZE, Listening, answering
+from mm2.offset_manager.server.frame_budget import SMALL_BYTES
+from mm2.offset_manager.server.sasl import LogIns
+from tests.support.eventually import eventually_async
+from tests.support.listening_server import LOG_IN, SIZE, Listening, answering
 
 pytestmark = pytest.mark.timeout(30)
 
@@ -100,6 +104,90 @@ async def test_none_is_closed_with_a_request_under_way(monkeypatch: pytest.Monke
             assert await answer_of(refused) == b""
             may_answer.set()
             assert [await answer_of(each) for each in busy] == [ANSWER] * 2
+
+
+async def logged_in(at: Listening, clients: ExitStack, host: str = "127.0.0.1") -> socket:
+    client = clients.enter_context(await at.client(LOG_IN, host=host))
+    assert await answer_of(client) == ANSWER
+    return client
+
+
+def metric(at: Listening, name: str) -> float:
+    found = [line for line in at.metrics().splitlines() if line.startswith(f"mm2_{name} ")]
+    return float(found[0].rpartition(" ")[2])
+
+
+async def test_nobody_without_a_password_takes_connections_from_those_with_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answering(monkeypatch, ANSWER)
+    slots = ConnectionSlots(30, must_log_in=True, most_before_log_in=3)
+    async with Listening(monkeypatch, slots, LogIns()) as at:
+        with ExitStack() as clients, capture_logs() as logged:
+            honest = [await logged_in(at, clients) for _ in range(29)]
+            for _ in range(10):
+                await answered(at, clients, ELSEWHERE)
+            assert [await asks(each) for each in honest] == [ANSWER] * 29
+            assert metric(at, "offset_manager_connections") == 30
+            closed = 'offset_manager_connections_closed_total{reason="no_room"}'
+            assert metric(at, closed) == 9
+    (warning,) = [each for each in logged if each["log_level"] == "warning"]
+    assert warning["error"].startswith("max.connections is reached")
+
+
+async def test_of_those_who_have_not_logged_in_the_address_with_most_makes_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Even with requests under way, which a client without a password can have at any time."""
+    answering(monkeypatch, ANSWER)
+    slots = ConnectionSlots(30, must_log_in=True, most_before_log_in=3)
+    async with Listening(monkeypatch, slots, LogIns()) as at:
+        with ExitStack() as clients, capture_logs() as logged:
+            newcomer = await answered(at, clients, ELSEWHERE)
+            begun = [clients.enter_context(await at.client(SIZE.pack(9))) for _ in range(8)]
+            for each in begun[:6]:
+                assert await answer_of(each) == b""
+            assert await asks(newcomer) == ANSWER
+            await logged_in(at, clients, ELSEWHERE)
+            assert await asks(newcomer) == ANSWER
+            assert len(at.slots.clients) == 3
+    (warning,) = [each for each in logged if each["log_level"] == "warning"]
+    assert warning["error"].startswith("a tenth of max.connections")
+
+
+async def test_who_does_not_log_in_in_time_is_disconnected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answering(monkeypatch, ANSWER)
+    async with Listening(monkeypatch, log_ins=LogIns()) as at:
+        with ExitStack() as clients, capture_logs() as logged:
+            honest = await logged_in(at, clients)
+            monkeypatch.setattr(client_listener, "_LOG_IN_S", 0.1)
+            silent = await answered(at, clients)
+            assert await answer_of(silent) == b""
+            assert await asks(honest) == ANSWER
+            closed = 'offset_manager_connections_closed_total{reason="no_log_in"}'
+            assert metric(at, closed) == 1
+    (warning,) = [each for each in logged if each["log_level"] == "warning"]
+    assert warning["event"] == "offset_manager.request_given_up"
+    assert warning["error"] == "the client has not logged in within 0.1 s"
+
+
+async def test_who_has_not_logged_in_takes_no_memory_from_those_who_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answering(monkeypatch, ANSWER)
+    large = SIZE.pack(SMALL_BYTES + 1)
+    async with Listening(monkeypatch, log_ins=LogIns()) as at:
+        with ExitStack() as clients:
+            refused = clients.enter_context(await at.client(large))
+            assert await answer_of(refused) == b""
+            honest = await logged_in(at, clients)
+            await asyncio.get_running_loop().sock_sendall(honest, large)
+            await eventually_async(
+                lambda: asyncio.sleep(0, at.server.budget.held == SMALL_BYTES + 1)
+            )
+            assert metric(at, "offset_manager_request_bytes") == SMALL_BYTES + 1
 
 
 async def test_connections_that_have_ended_take_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
