@@ -61,7 +61,7 @@ async def serve(
     slots = ConnectionSlots(
         settings.max_connections,
         settings.max_connections_per_ip,
-        must_log_in=settings.has_login,
+        has_newcomers=settings.has_login or settings.has_tls,
     )
     server = OffsetServer(manager, access, slots, _tls(settings))
     listening = await server.serve(*listen)

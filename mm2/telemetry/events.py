@@ -208,9 +208,9 @@ EVENTS: Final = {
     "led: it leads it no more, and asks the group who does.",
     "offset_manager.records_ignored": "Records of the offsets topic cannot be read; they are "
     "passed over.",
-    "offset_manager.request_given_up": "The connection of a client is closed. It did not log in "
-    "in time, the rest of a request did not come, or there was no memory for it. Logged once in "
-    "10 s at most, with the number of such connections since.",
+    "offset_manager.request_given_up": "The connection of a client is closed. The handshake of "
+    "TLS, the log-in, or the rest of a request did not come in time, or there was no memory for "
+    "it. Logged once in 10 s at most, with the number of such connections since.",
     "offset_manager.serving": "The offset manager listens for clients.",
     "offset_manager.slept": "The process stood still for longer than its lease: it leads nothing "
     "until the group has decided anew.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Sequence
 from struct import Struct
 from typing import Final, Self
@@ -41,13 +42,14 @@ class Listening:
         monkeypatch: pytest.MonkeyPatch,
         slots: ConnectionSlots | None = None,
         log_ins: LogIns | None = None,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         manager = OffsetManager(OffsetManagerSettings.of(_PROPERTIES))
         link, settings = ClusterClient("c", _PROPERTIES), RelaySettings("c", _PROPERTIES)
         access = ClusterAccess(link, settings, log_ins)
         self.metrics = manager.metrics
         self.slots = slots or ConnectionSlots()
-        self.server = OffsetServer(manager, access, self.slots)
+        self.server = OffsetServer(manager, access, self.slots, tls)
         self.ended: asyncio.Queue[ClientConnection] = asyncio.Queue()
         serve = OffsetServer._connected
 

@@ -8,10 +8,13 @@ the kernel writes into memory of the size that is asked for, and nothing is read
 from __future__ import annotations
 
 import asyncio
+import socket
+import ssl
 import struct
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Iterable
+from contextlib import suppress
 from ipaddress import IPv6Address, ip_address
-from typing import Any, Final, cast
+from typing import Final, cast
 
 _NOWHERE: Final = memoryview(bytearray(1))
 _TLS_BYTES: Final = 16 << 10
@@ -23,34 +26,59 @@ _SIZE: Final = struct.Struct(">i")
 
 class ClientConnection(asyncio.BufferedProtocol):
     """
-    A connection.
+    A connection, of use once it is open.
 
     Args:
-        serve: is run as soon as the connection is there.
+        accepted: its socket.
+        address: where the client is.
 
     Attributes:
-        transport: what it is sent over.
+        transport: what it is sent over, once it is open.
         host: where the client is; of an IPv6 address the network, of which it has all addresses.
     """
 
-    def __init__(self, serve: Callable[[ClientConnection], Coroutine[Any, Any, None]]) -> None:
+    def __init__(self, accepted: socket.socket, address: str) -> None:
         self.transport: asyncio.Transport
-        self.host = ""
-        self._serve = serve
+        self.host = _network(address)
+        self._accepted = accepted
+        self._is_open = False
         self._begin(_SIZE.size)
         self._ended = asyncio.Event()
         self._can_go_on = asyncio.Event()
         self._can_send = asyncio.Event()
         self._can_send.set()
-        self._serving: asyncio.Task[None] | None = None
+
+    async def open(self, tls: ssl.SSLContext | None) -> None:
+        """
+        Opens it, which with TLS takes a handshake.
+
+        Raises:
+            OSError: the client does not do its part.
+        """
+        loop = asyncio.get_running_loop()
+        await loop.connect_accepted_socket(lambda: self, self._accepted, ssl=tls)
+
+    def abort(self) -> None:
+        """Ends it at once, open or not."""
+        if self._is_open:
+            self.transport.abort()
+            return
+        with suppress(OSError):  # it has gone
+            self._accepted.shutdown(socket.SHUT_RDWR)
+
+    def end(self) -> None:
+        """Ends it, open or not, once what waits has been sent."""
+        if self._is_open:
+            self.transport.close()
+        else:
+            self.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begins to serve."""
+        """It is open."""
+        self._is_open = True
         self.transport = cast("asyncio.Transport", transport)
-        self.host = _network(transport.get_extra_info("peername"))
         if hasattr(transport, "set_read_buffer_limits"):  # it has TLS
             transport.set_read_buffer_limits(_TLS_BYTES)
-        self._serving = asyncio.get_running_loop().create_task(self._serve(self))
 
     async def size(self) -> int:
         """
@@ -102,6 +130,9 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     async def close(self, within_s: float) -> None:
         """Who reads nothing would keep what waits for it, and the connection, for good."""
+        if not self._is_open:
+            self._accepted.close()
+            return
         try:
             self.transport.close()
             async with asyncio.timeout(within_s):
@@ -143,9 +174,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._can_send.set()
 
 
-def _network(peer: Any) -> str:
+def _network(host: str) -> str:
     """Who has an IPv6 address has as many of them as they like."""
-    host = str(peer[0]) if isinstance(peer, tuple) else ""
     try:
         address = ip_address(host.partition("%")[0])
     except ValueError:

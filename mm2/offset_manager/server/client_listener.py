@@ -15,6 +15,7 @@ import structlog
 
 from mm2.errors import ClusterError, FatalError, SchemaError
 from mm2.offset_manager.instance import OffsetManager
+from mm2.offset_manager.server.accepting import Accepting, listening_sockets
 from mm2.offset_manager.server.client_connection import ClientConnection
 from mm2.offset_manager.server.client_session import ClientSession, ClusterAccess
 from mm2.offset_manager.server.connection_slots import (
@@ -40,7 +41,7 @@ _REQUEST_S: Final = 15.0
 
 
 _LOG_IN_S: Final = 30.0
-"""So long a client may take to log in, where it has to."""
+"""So long a client may take for the handshake of TLS and to log in, where it has to."""
 
 
 _CLOSED: Final = {
@@ -93,32 +94,32 @@ class OffsetServer:
         self._meters = manager.meters
         self._meters.follow_clients(lambda: len(slots.clients), lambda: self.budget.held)
 
-    async def serve(self, host: str, port: int) -> asyncio.Server:
+    async def serve(self, host: str, port: int) -> Accepting:
         """
         Begins to listen.
 
         Raises:
             FatalError: the port cannot be had.
         """
-        loop = asyncio.get_running_loop()
         try:
-            return await loop.create_server(
-                lambda: ClientConnection(self._connected), host or None, port, ssl=self._tls
-            )
+            sockets = await asyncio.to_thread(listening_sockets, host, port)
         except OSError as error:
             message = (
                 f"--listen {host}:{port}: {error.strerror or error}. Name a port that is free."
             )
             raise FatalError(message) from error
+        return Accepting(
+            sockets, lambda accepted, address: self._connected(ClientConnection(accepted, address))
+        )
 
     def close(self) -> None:
         """Ends all connections."""
         for each in list(self._slots.clients):
-            each.transport.close()
+            each.end()
 
     async def _connected(self, client: ClientConnection) -> None:
         if not self._has_room(client):
-            client.transport.abort()
+            await client.close(_CLOSE_S)
             return
         self._slots.enter(client)
         session = ClientSession(self._manager, self._access)
@@ -150,11 +151,12 @@ class OffsetServer:
     async def _until_logged_in(self, client: ClientConnection, session: ClientSession) -> None:
         try:
             async with asyncio.timeout(_LOG_IN_S) as limit:
+                await client.open(self._tls)
                 while not session.is_logged_in:
                     await self._answer_next(client, session)
         except TimeoutError as error:
             if limit.expired():
-                message = f"the client has not logged in within {_LOG_IN_S:g} s"
+                message = f"there was no log-in, or no handshake, within {_LOG_IN_S:g} s"
                 raise _TooLate("no_log_in", message) from error
             raise
 

@@ -36,7 +36,7 @@ class ConnectionSlots:
     Args:
         most: connections.
         most_of_host: of one host.
-        must_log_in: whether clients have to.
+        has_newcomers: whether it takes a while, as clients log in or TLS needs a handshake.
         most_before_log_in: connections of clients that have not logged in.
 
     Attributes:
@@ -48,7 +48,7 @@ class ConnectionSlots:
         most: int = MOST_CONNECTIONS,
         most_of_host: int = MOST_CONNECTIONS_OF_A_HOST,
         *,
-        must_log_in: bool = False,
+        has_newcomers: bool = False,
         most_before_log_in: int | None = None,
     ) -> None:
         self.clients: set[ClientConnection] = set()
@@ -56,7 +56,7 @@ class ConnectionSlots:
         self._most_of_host = most_of_host
         tenth = max(_LEAST_BEFORE_LOG_IN, most // _PART_BEFORE_LOG_IN)
         self._most_new = most_before_log_in or tenth
-        self._must_log_in = must_log_in
+        self._has_newcomers = has_newcomers
         self._by_host: Counter[str] = Counter()
         self._new: dict[ClientConnection, None] = {}
         """Who has not logged in; who came first is first."""
@@ -76,7 +76,7 @@ class ConnectionSlots:
         one = self._crowding() if limit == LOG_IN_LIMIT else self._idle_one(host, limit)
         if one is None:
             return False
-        one.transport.abort()
+        one.abort()
         self.leave(one)
         return True
 
@@ -94,7 +94,7 @@ class ConnectionSlots:
         """Somebody has connected."""
         self.clients.add(client)
         self._by_host[client.host] += 1
-        if self._must_log_in:
+        if self._has_newcomers:
             self._new[client] = None
 
     def logged_in(self, client: ClientConnection) -> None:

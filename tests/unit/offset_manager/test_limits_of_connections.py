@@ -121,7 +121,7 @@ async def test_nobody_without_a_password_takes_connections_from_those_with_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     answering(monkeypatch, ANSWER)
-    slots = ConnectionSlots(30, must_log_in=True, most_before_log_in=3)
+    slots = ConnectionSlots(30, has_newcomers=True, most_before_log_in=3)
     async with Listening(monkeypatch, slots, LogIns()) as at:
         with ExitStack() as clients, capture_logs() as logged:
             honest = [await logged_in(at, clients) for _ in range(29)]
@@ -140,7 +140,7 @@ async def test_of_those_who_have_not_logged_in_the_address_with_most_makes_room(
 ) -> None:
     """Even with requests under way, which a client without a password can have at any time."""
     answering(monkeypatch, ANSWER)
-    slots = ConnectionSlots(30, must_log_in=True, most_before_log_in=3)
+    slots = ConnectionSlots(30, has_newcomers=True, most_before_log_in=3)
     async with Listening(monkeypatch, slots, LogIns()) as at:
         with ExitStack() as clients, capture_logs() as logged:
             newcomer = await answered(at, clients, ELSEWHERE)
@@ -170,7 +170,7 @@ async def test_who_does_not_log_in_in_time_is_disconnected(
             assert metric(at, closed) == 1
     (warning,) = [each for each in logged if each["log_level"] == "warning"]
     assert warning["event"] == "offset_manager.request_given_up"
-    assert warning["error"] == "the client has not logged in within 0.1 s"
+    assert warning["error"] == "there was no log-in, or no handshake, within 0.1 s"
 
 
 async def test_who_has_not_logged_in_takes_no_memory_from_those_who_have(
