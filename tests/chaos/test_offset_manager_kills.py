@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from statistics import median
+
 import pytest
 
 from tests.support.cluster import Cluster
@@ -31,15 +34,20 @@ def test_no_acknowledged_commit_is_lost_and_no_fetch_is_stale_when_leaders_are_k
         "offsets.topic.replication.factor": "1",
     }
     groups = [f"{unique}-{number}" for number in range(GROUPS)]
+    gaps_s = []
     with served(cluster_a.bootstrap, settings, 3) as instances:
         until_all_serve(instances)
         with load(instances, unique, groups) as (histories, running):
             for turn in range(KILLS):
                 victim = instances[turn % len(instances)]
                 eventually(lambda: victim.led)  # noqa: B023 - asked at once
+                killed_s = time.monotonic()
                 victim.kill()
                 victim.start()
                 until_all_have_committed(histories)
+                gaps_s.append(time.monotonic() - killed_s)
         result = running.result()
+    told = f"until all commit again: median {median(gaps_s):.1f} s, longest {max(gaps_s):.1f} s"
+    print(told)  # noqa: T201 - figures
     assert result.wrong == {}
     assert len(result.commits.took_s) >= KILLS * GROUPS
