@@ -35,11 +35,13 @@ class ClientConnection(asyncio.BufferedProtocol):
     Attributes:
         transport: what it is sent over, once it is open.
         host: where the client is; of an IPv6 address the network, of which it has all addresses.
+        serving: what reads from it and answers.
     """
 
     def __init__(self, accepted: socket.socket, address: str) -> None:
         self.transport: asyncio.Transport
         self.host = _network(address)
+        self.serving: asyncio.Task[None] | None = None
         self._accepted = accepted
         self._is_open = False
         self._begin(_SIZE.size)
@@ -59,7 +61,9 @@ class ClientConnection(asyncio.BufferedProtocol):
         await loop.connect_accepted_socket(lambda: self, self._accepted, ssl=tls)
 
     def abort(self) -> None:
-        """Ends it at once, open or not."""
+        """Ends it at once, open or not, and what is under way for the client."""
+        if self.serving is not None:
+            self.serving.cancel()
         if self._is_open:
             self.transport.abort()
             return

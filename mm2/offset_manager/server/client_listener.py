@@ -39,10 +39,8 @@ _CLOSE_S: Final = 5.0
 _REQUEST_S: Final = 15.0
 """So long a client may take to send the rest of a request, once there is room for it."""
 
-
 _LOG_IN_S: Final = 30.0
 """So long a client may take for the handshake of TLS and to log in, where it has to."""
-
 
 _CLOSED: Final = {
     **dict.fromkeys((LIMIT, HOST_LIMIT), "the one idle for longest"),
@@ -122,6 +120,7 @@ class OffsetServer:
             await client.close(_CLOSE_S)
             return
         self._slots.enter(client)
+        client.serving = asyncio.current_task()
         session = ClientSession(self._manager, self._access)
         try:
             await self._until_logged_in(client, session)

@@ -23,7 +23,6 @@ LIMIT: Final = "max.connections"
 HOST_LIMIT: Final = "max.connections.per.ip"
 LOG_IN_LIMIT: Final = "a tenth of max.connections, for those who have not logged in,"
 
-
 _PART_BEFORE_LOG_IN: Final = 10
 _LEAST_BEFORE_LOG_IN: Final = 16
 """Clients that have not logged in have a tenth of all connections, or these."""

@@ -155,6 +155,30 @@ async def test_of_those_who_have_not_logged_in_the_address_with_most_makes_room(
     assert warning["error"].startswith("a tenth of max.connections")
 
 
+async def test_nothing_goes_on_for_who_has_made_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log-in that is tried at the cluster takes up a connection there."""
+    begun, given_up = asyncio.Semaphore(0), asyncio.Semaphore(0)
+
+    async def never(_: ClientSession, _frame: bytes) -> Sequence[bytes]:
+        begun.release()
+        try:
+            return await asyncio.Future()
+        finally:
+            given_up.release()
+
+    monkeypatch.setattr(ClientSession, "answer", never)
+    slots = ConnectionSlots(30, has_newcomers=True, most_before_log_in=2)
+    async with Listening(monkeypatch, slots, LogIns()) as at:
+        with ExitStack() as clients, capture_logs():
+            for _ in range(5):
+                clients.enter_context(await at.client(REQUEST))
+                await begun.acquire()
+            for _ in range(3):
+                await given_up.acquire()
+            assert given_up.locked()
+            assert len(at.slots.clients) == 2
+
+
 async def test_who_does_not_log_in_in_time_is_disconnected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
