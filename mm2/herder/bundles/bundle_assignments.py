@@ -93,14 +93,21 @@ class Bundles:
             ClusterError: the control topic cannot be written; what is missing goes with the next
                 assignment.
         """
-        self._remotes |= partitions
         async with self._planning:
+            self._remotes |= partitions
             self._balance.bundles = most or self._balance.bundles
             # It takes seconds for a million partitions, and others must have their turn.
             placed = await asyncio.to_thread(self._balance.place, list(partitions))
+            self._forget_gone(partitions)
         tasks = len([bundle for bundle in placed if bundle])
         await self._publish()
         log.info("flow.assigned", partitions=len(partitions), tasks=tasks)
+
+    def _forget_gone(self, partitions: Mapping[TopicPartition, TopicName]) -> None:
+        """Forgets what no bundle has any more; what one still has goes after the next look."""
+        if len(self._remotes) > len(partitions):
+            held = {each: self._remotes[each] for held in self._handover.held for each in held}
+            self._remotes = {**held, **partitions}
 
     def holders(self) -> set[int]:
         """Numbers of the bundles that have partitions."""
