@@ -189,7 +189,9 @@ class TaskParts:
             reporter=self.reporter,
             translation=self.translation,
             error_policy=self.error_policy,
-            transforms=TopicTransforms(self._spec.flow, self._spec.transforms),
+            transforms=TopicTransforms(
+                self._spec.flow, self._spec.transforms, source.cluster_id, target.cluster_id
+            ),
             routes=routes,
         )
 

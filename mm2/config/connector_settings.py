@@ -130,7 +130,8 @@ class TransformSettings:
         sql_topics: regular expressions of the topics of the source that go through them.
         connect: keys and values of Connect's transforms, which are applied behind all of these.
         provenance: whether headers say where records were written first.
-        origins: aliases of the clusters whose records are copied then; empty: all but the target.
+        origins: aliases or ids of the clusters whose records are copied then; empty: all but the
+            target.
         clusters: aliases that such a header may name.
         replication_factor: of topics that are created for what goes elsewhere; -1: as the brokers
             choose.
@@ -176,12 +177,26 @@ class TransformSettings:
 UNCHANGED: Final = TransformSettings()
 
 
-def provenance_of(flow: SourceAndTarget, settings: TransformSettings) -> Provenance | None:
-    """What a flow does about headers of provenance; None: nothing."""
+def provenance_of(
+    flow: SourceAndTarget, settings: TransformSettings, source_id: str = "", target_id: str = ""
+) -> Provenance | None:
+    """
+    What a flow does about headers of provenance; None: nothing.
+
+    Args:
+        source_id: of the cluster; empty if it is not known.
+        target_id: likewise.
+    """
     if not settings.provenance:
         return None
     clusters = {*settings.clusters, *settings.origins, flow.source, flow.target}
-    return Provenance(flow=flow, clusters=clusters, origins=settings.origins)
+    return Provenance(
+        flow=flow,
+        clusters=clusters,
+        origins=settings.origins,
+        source_id=source_id,
+        target_id=target_id,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mm2.core.transforms.provenance import CLUSTER
+from mm2.core.transforms.provenance import CLUSTER, CLUSTER_ID
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, properties
@@ -92,3 +92,50 @@ def test_active_active_and_a_diamond_under_the_same_names(
         origin = (sample.value or b"").decode().partition("-")[0]
         names = [value for name, value in sample.headers if name == CLUSTER]
         assert names == ([] if origin == d else [origin.encode()])
+
+
+def test_two_files_that_call_the_same_clusters_by_other_names(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    """What one of them copies the other does not copy back."""
+    topic, number = f"{unique}-t", uuid.uuid4().hex[:6]
+    clusters = {"first": cluster_a, "second": cluster_b}
+
+    def text(source: str, target: str, servers: tuple[str, str]) -> str:
+        return properties(
+            {source: servers[0], target: servers[1]},
+            {
+                f"{source}->{target}.enabled": "true",
+                "topics": topic,
+                "tasks.max": "1",
+                "replication.policy.class": "IdentityReplicationPolicy",
+                "emit.heartbeats.enabled": "false",
+                "emit.checkpoints.enabled": "false",
+                "provenance.headers.enabled": "true",
+            },
+        )
+
+    def values(alias: str) -> list[str]:
+        found = committed(clusters[alias].bootstrap, topic)
+        return sorted((each.value or b"").decode() for each in found)
+
+    for cluster in clusters.values():
+        create_topic(cluster.bootstrap, topic, 2)
+    servers = cluster_a.bootstrap, cluster_b.bootstrap
+    there = text(f"A{number}", f"B{number}", servers)
+    # The names are those of the other file, the other way round.
+    back = text(f"A{number}", f"B{number}", servers[::-1])
+    folders = tmp_path / "there", tmp_path / "back"
+    for folder in folders:
+        folder.mkdir()
+    with Mirror(folders[0], there) as one, Mirror(folders[1], back) as other:
+        for rounds in (1, 2):
+            _write(clusters, topic, (rounds - 1) * _EACH)
+            for alias in clusters:
+                enough = partial(_has, 2 * rounds * _EACH)
+                eventually(partial(values, alias), until=enough, timeout=120)
+        assert (one.stop(), other.stop()) == (0, 0)
+    written = sorted(f"{alias}-{n}" for alias in clusters for n in range(2 * _EACH))
+    assert {alias: values(alias) for alias in clusters} == dict.fromkeys(clusters, written)
+    ids = {dict(each.headers).get(CLUSTER_ID) for each in committed(cluster_b.bootstrap, topic)}
+    assert len(ids) == 2

@@ -22,15 +22,25 @@ class TopicTransforms:
     """
     The transforms of a flow, made once for a task.
 
+    Args:
+        source_id: Kafka's id of the cluster; empty if it is not known.
+        target_id: likewise.
+
     Raises:
         ConfigError: the user's code cannot be loaded.
     """
 
-    def __init__(self, flow: SourceAndTarget, settings: TransformSettings) -> None:
+    def __init__(
+        self,
+        flow: SourceAndTarget,
+        settings: TransformSettings,
+        source_id: str = "",
+        target_id: str = "",
+    ) -> None:
         self._chain, mistakes = read_transforms(settings.connect)
         if mistakes:
             raise mistakes[0]
-        self._provenance = provenance_of(flow, settings)
+        self._provenance = provenance_of(flow, settings, source_id, target_id)
         self._handle: Handle | None = None
         self._topics = NamePatterns(settings.handler_topics, "message.handler.topics")
         if settings.handler is not None:

@@ -278,13 +278,13 @@ OWN_KEYS: Final = (
         effects=BUNDLES),
     _source("provenance.headers.enabled", Type.BOOLEAN, "false",
         "Whether records get headers that say where they were written first (mm2.source.cluster,"
-        " topic, partition, offset, timestamp), unless they have them. Records of the target are"
-        " then not copied back to it, whatever topics are called.", field="provenance",
+        " topic, partition, offset, timestamp, cluster.id), unless they have them. Records of the"
+        " target are then not copied back to it, whatever topics are called.", field="provenance",
         effects=BUNDLES),
     _source("provenance.origins", Type.LIST, "",
-        "With provenance.headers.enabled: aliases of the clusters whose records are copied, by"
-        " these headers; empty: of all but the target. So that of several ways to a cluster each"
-        " record takes one.", check=items(), field="origins", effects=BUNDLES),
+        "With provenance.headers.enabled: aliases, or ids, of the clusters whose records are copied,"
+        " by these headers; empty: of all but the target. So that of several ways to a cluster"
+        " each record takes one.", check=items(), field="origins", effects=BUNDLES),
     _source(DEAD_LETTER_TOPIC, Type.STRING, "",
         "Topic on the target for records that errors.tolerance = all skips, created if it is"
         " missing; empty: they go to the log. Connect has it for sink connectors only.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 
 from mm2.config.connector_settings import TransformSettings
@@ -9,6 +10,8 @@ from mm2.core.model import SourceAndTarget
 from mm2.errors import ConfigError
 
 _KEY = "provenance.origins"
+_CLUSTER_ID = re.compile(r"[A-Za-z0-9_-]{22}")
+"""As Kafka makes them."""
 
 
 def origin_mistakes(
@@ -30,6 +33,7 @@ def origin_mistakes(
         if each == flow.target:
             message = f"{_KEY}: records of {each} are never copied to {each}; leave it out"
             yield ConfigError(message, key=_KEY, value=value)
-        elif known is not None and each not in known:
-            message = f"{_KEY}: '{each}' is no cluster; there are {', '.join(known)}"
+        elif known is not None and each not in known and not _CLUSTER_ID.fullmatch(each):
+            names = ", ".join(known)
+            message = f"{_KEY}: '{each}' is no cluster, and no cluster id; there are {names}"
             yield ConfigError(message, key=_KEY, value=value)

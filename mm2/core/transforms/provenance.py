@@ -4,23 +4,44 @@ Headers that say where a record was written first, which mirrors add once and th
 With names that do not change (``IdentityReplicationPolicy``) no topic tells where its records come
 from; their headers do. So a flow leaves out what was written on its target, and what another flow
 brings there. Proposed as future work in KIP-382.
+
+Clusters are told by their ids, since each file has aliases of its own. Records of earlier releases
+have the alias alone. A record that goes on says which clusters it has passed, so that it ends its
+way whatever its other headers say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from mm2.core.handled_records import Headers, SourceRecord, TargetRecord
 from mm2.core.model import SourceAndTarget, TopicName
 
 CLUSTER: Final = "mm2.source.cluster"
+CLUSTER_ID: Final = "mm2.source.cluster.id"
+VIA: Final = "mm2.source.via"
 _TOPIC: Final = "mm2.source.topic"
 _PARTITION: Final = "mm2.source.partition"
 _OFFSET: Final = "mm2.source.offset"
 _TIMESTAMP: Final = "mm2.source.timestamp"
-HEADERS: Final = (CLUSTER, _TOPIC, _PARTITION, _OFFSET, _TIMESTAMP)
+HEADERS: Final = (CLUSTER, _TOPIC, _PARTITION, _OFFSET, _TIMESTAMP, CLUSTER_ID, VIA)
+
+
+class Origin(NamedTuple):
+    """
+    The cluster that a record was written on first, as its headers say.
+
+    Attributes:
+        alias: as the file of that flow calls it that wrote the headers.
+        cluster_id: Kafka's; empty if it is not known.
+        via: ids of the clusters that the record has passed since.
+    """
+
+    alias: str
+    cluster_id: str = ""
+    via: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,26 +50,35 @@ class Provenance:
     What one flow does about the headers. All values are text in UTF-8.
 
     Attributes:
-        clusters: aliases that a header may name. Headers that name any other are replaced: nobody
-            could tell whether such a record has been here before.
-        origins: aliases of the clusters whose records are copied; empty: all but the target.
+        clusters: aliases that a header without an id may name. Headers that name any other are
+            replaced: nobody could tell whether such a record has been here before.
+        origins: aliases or ids of the clusters whose records are copied; empty: all but the target.
+        source_id: of the cluster; empty if it is not known.
+        target_id: likewise.
     """
 
     flow: SourceAndTarget
     clusters: Collection[str]
     origins: Collection[str] = ()
+    source_id: str = ""
+    target_id: str = ""
 
     def takes(self, origin: str) -> bool:
-        """Whether records that were written on a cluster first are copied."""
-        return origin != self.flow.target and (not self.origins or origin in self.origins)
+        """Whether records are copied that were written on a cluster of this alias first."""
+        return self._takes(Origin(origin))
 
-    def origin_of(self, headers: Headers) -> str | None:
+    def origin_of(self, headers: Headers) -> Origin | None:
         """The cluster that a record's headers name; None if they name none that is known."""
+        found: dict[str, str] = {}
         for name, value in headers:
-            if name == CLUSTER:
-                alias = (value or b"").decode("utf-8", "replace")
-                return alias if alias in self.clusters else None
-        return None
+            if name in HEADERS:
+                found.setdefault(name, (value or b"").decode("utf-8", "replace"))
+        alias, cluster_id = found.get(CLUSTER, ""), found.get(CLUSTER_ID, "")
+        if not cluster_id and alias not in self.clusters:
+            return None
+        if cluster_id and cluster_id == self.source_id:
+            alias = self.flow.source
+        return Origin(alias, cluster_id, tuple(filter(None, found.get(VIA, "").split(","))))
 
     def marked(self, record: SourceRecord, topic: TopicName) -> SourceRecord | None:
         """
@@ -58,19 +88,39 @@ class Provenance:
             topic: its name on the flow's source.
         """
         origin = self.origin_of(record.headers)
-        if not self.takes(self.flow.source if origin is None else origin):
+        if not self._takes(origin or Origin(self.flow.source, self.source_id)):
             return None
         if origin is not None:
-            return record
-        values = (
-            self.flow.source,
-            topic,
-            str(record.partition),
-            str(record.offset),
-            str(record.timestamp),
-        )
-        own = tuple((name, value.encode()) for name, value in zip(HEADERS, values, strict=True))
+            return self._passed_on(record, origin)
+        values = {
+            CLUSTER: self.flow.source,
+            _TOPIC: topic,
+            _PARTITION: str(record.partition),
+            _OFFSET: str(record.offset),
+            _TIMESTAMP: str(record.timestamp),
+            **({CLUSTER_ID: self.source_id} if self.source_id else {}),
+        }
+        own = tuple((name, value.encode()) for name, value in values.items())
         return replace(record, headers=(*_others(record.headers), *own))
+
+    def _takes(self, origin: Origin) -> bool:
+        if self._is_target(origin) or (self.target_id and self.target_id in origin.via):
+            return False
+        named = {origin.alias, origin.cluster_id} - {""}
+        return not self.origins or not named.isdisjoint(self.origins)
+
+    def _is_target(self, origin: Origin) -> bool:
+        if origin.cluster_id and self.target_id:
+            return origin.cluster_id == self.target_id
+        return origin.alias == self.flow.target
+
+    def _passed_on(self, record: SourceRecord, origin: Origin) -> SourceRecord:
+        """Says that a record of another cluster has passed the source."""
+        is_own = origin.alias == self.flow.source and origin.cluster_id in {"", self.source_id}
+        if is_own or not self.source_id or self.source_id in origin.via:
+            return record
+        via = VIA, ",".join((*origin.via, self.source_id)).encode()
+        return replace(record, headers=(*(h for h in record.headers if h[0] != VIA), via))
 
 
 def keep_headers(

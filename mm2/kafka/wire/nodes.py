@@ -73,6 +73,7 @@ class NodesClient(AIOKafkaClient):
         )
         self._brokers: Mapping[int, BrokerMetadata] = {}
         self._known: Mapping[str, TopicMetadata] = {}
+        self.cluster_id = ""
 
     async def bootstrap(self) -> None:
         """
@@ -85,6 +86,7 @@ class NodesClient(AIOKafkaClient):
         attempts = [partial(self._bootstrap_from, host, port) for host, port, _ in self.hosts]
         metadata = await first_success(attempts, patience_s=_NEXT_AFTER_S)
         self.cluster.update_metadata(metadata.for_aiokafka())
+        self.cluster_id = metadata.cluster_id
         if self._sync_task is None:
             self._sync_task = asyncio.create_task(self._md_synchronizer(), name="metadata")
 
@@ -267,6 +269,7 @@ class NodesClient(AIOKafkaClient):
             return False
         self._brokers = {broker.node: broker for broker in metadata.brokers}
         self._known = {topic.name: topic for topic in metadata.topics}
+        self.cluster_id = metadata.cluster_id
         cluster_metadata.update_metadata(metadata.for_aiokafka())  # type: ignore[attr-defined]  # untyped
         self._close_gone()
         return True

@@ -77,6 +77,11 @@ class WireClient:
                 # No broker that we know of answers: they may have moved (KIP-899, KIP-1102).
                 await self._client.bootstrap()
 
+    @property
+    def cluster_id(self) -> str:
+        """Kafka's id of the cluster; empty if no broker has told any."""
+        return self._client.cluster_id
+
     def leader(self, partition: TopicPartition) -> int | None:
         """The node that leads a tracked partition; None while nobody is known to."""
         node = self._client.cluster.leader_for_partition(partition)

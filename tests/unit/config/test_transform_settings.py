@@ -265,6 +265,7 @@ def test_tasks_are_given_what_concerns_transforms() -> None:
     assert transform_properties({"predicates": "p"}) == {}
 
 
+_ID = "wmQyUCDuSlCFYbLjZXGw1A"
 _CLUSTERS = """
 clusters = A, B, C
 A.bootstrap.servers = a:1
@@ -278,6 +279,7 @@ A->B.enabled = true
     ("lines", "told"),
     [
         ("provenance.headers.enabled = true\nA->B.provenance.origins = A, C", None),
+        (f"provenance.headers.enabled = true\nA->B.provenance.origins = A, {_ID}", None),
         ("A->B.provenance.origins = A", "write provenance.headers.enabled = true"),
         ("provenance.headers.enabled = true\nA->B.provenance.origins = B", "never copied to B"),
         ("provenance.headers.enabled = true\nA->B.provenance.origins = A, Z", "'Z' is no cluster"),
