@@ -18,6 +18,7 @@ from typing import Final
 from rich.console import Console
 
 from mm2.demo.processes import KafkaMissing
+from tests.harness.bench.costs import SHAPES, Cost, found_costs, write_page
 from tests.harness.bench.measurements import BenchOutcome, load, table
 from tests.harness.bench.mirrors import JAVA, OURS, Peer, Stuck
 from tests.harness.bench.ratios import write_tables
@@ -39,6 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.benchmark == "report":
         write_tables(_together(options.files))
         return 0
+    if options.benchmark == "costs-report":
+        write_page(options.files)
+        return 0
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
     console = Console()
     if (load_now := os.getloadavg()[0]) > _BUSY * (os.cpu_count() or 1):
@@ -46,6 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"[red]The machine is busy (load {load_now:.1f})[/]: the numbers will be too."
         )
     with leaving_nobody():
+        if options.benchmark == "costs":
+            return _measure_costs(options, console)
         outcomes = _run(_chosen(options), options, console)
     return int(any(outcome.error for outcome in outcomes))
 
@@ -71,11 +77,31 @@ def _parser() -> argparse.ArgumentParser:
             "--tuned", action="store_true", help="settings that make Java's faster, for both"
         )
         command.add_argument("--only", choices=["mm2", "java"], default="both")
+    costs = commands.add_parser("costs", help="what mm2 costs for each MB, record, partition ...")
+    for name, default in (("tasks", [1, 2, 4]), ("partitions", [100, 1_000]), ("groups", [0, 500])):
+        costs.add_argument(f"--{name}", type=int, nargs="*", default=default, metavar="N")
+    costs.add_argument("--workloads", nargs="*", default=list(SHAPES), choices=SHAPES)
+    costs.add_argument("--scale", type=float, default=1.0, help="of records and times (1)")
+    costs.add_argument("--json", type=Path, metavar="FILE", help="for costs-report")
+    costs_report = commands.add_parser("costs-report", help="writes the tables of the scale model")
+    costs_report.add_argument("files", type=saved_file, nargs="+")
     report = commands.add_parser("report", help="writes the tables of the documentation")
     report.add_argument(
         "files", type=saved_file, nargs="+", help="of several runs; the last one counts"
     )
     return parser
+
+
+def _measure_costs(options: argparse.Namespace, console: Console) -> int:
+    costs: list[Cost] = []
+    counts = options.workloads, options.tasks, options.partitions, options.groups
+    for cost in found_costs(*counts, options.scale):
+        numbers = ", ".join(f"{name}: {number:.3g}" for name, number in cost.numbers.items())
+        console.print(f"{cost.table} {cost.title}: {numbers}", highlight=False, soft_wrap=True)
+        costs.append(cost)
+        if options.json:
+            save(costs, options.json)
+    return 0
 
 
 def _together(files: Sequence[Path]) -> list[BenchOutcome]:
