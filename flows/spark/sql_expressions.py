@@ -9,13 +9,16 @@ lambda's variable. The tree of the expression is changed, not its text.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from flows.source.transform.sql_chain import LITERALS
+from flows.source.transform.sql_columns import FAILED, MADE
+from flows.spark.sql_reasons import SqlReasons, children_of, kind_of, nodes_of
 from mm2.config.keys.keys_mm2 import SQL
 from mm2.config.text.expressions import RESOLVED, hide
 from mm2.errors import ConfigError
@@ -79,6 +82,8 @@ class SqlExpressions:
         jvm: Any = session.sparkContext._jvm  # noqa: SLF001 - PySpark has no parser of its own
         self._jvm = jvm
         self._catalyst = jvm.org.apache.spark.sql.catalyst
+        self._provided = provided
+        self._reasons = SqlReasons(self._catalyst.expressions, self._sequence, self._parsed)
 
     def check(self) -> None:
         """
@@ -88,8 +93,7 @@ class SqlExpressions:
             ConfigError: one is wrong, is of another type than its column, or does not always make
                 the same of the same record.
         """
-        columns = (f"CAST(NULL AS {kind}) AS `{name}`" for name, kind in COLUMNS.items())
-        record = self._session.range(0).selectExpr(*columns)
+        record = self._record()
         for name, text in self._texts.items():
             try:
                 found = record.selectExpr(f"{text}\n")
@@ -117,10 +121,10 @@ class SqlExpressions:
         before = record._jdf.queryExecution().analyzed()  # noqa: SLF001
         expressions = plan.expressions()
         if expressions.size() != 1 or any(
-            _kind(each) in _STARS for each in self._tree(self._parsed(self._texts[name]))
+            kind_of(each) in _STARS for each in nodes_of(self._parsed(self._texts[name]))
         ):
             return "one expression is needed: name the columns"
-        if _kind(plan) != "Project" or not plan.child().sameResult(before):
+        if kind_of(plan) != "Project" or not plan.child().sameResult(before):
             return "it depends on other records: an aggregate, a window or a generator"
         expression = expressions.apply(0)
         patterns = self._catalyst.trees.TreePattern
@@ -139,8 +143,8 @@ class SqlExpressions:
         named = {
             _parts(each)[0].lower()
             for text in self._texts.values()
-            for each in self._tree(self._parsed(text))
-            if _kind(each) in _NAMES
+            for each in nodes_of(self._parsed(text))
+            if kind_of(each) in _NAMES
         }
         return [name for name in COLUMNS if name in named or name == "offset"]
 
@@ -148,8 +152,8 @@ class SqlExpressions:
         """
         A column of Spark's: for each struct of the array ``records`` what becomes of the record.
 
-        It is null if that cannot be told, and has a null in its field ``made`` if the record is to
-        be left out.
+        Its field ``made`` is null if the record is to be left out. If that cannot be told its field
+        ``failed`` has the reason, and is null otherwise.
         """
         copy = ", ".join(
             f"'{column}', {self._copied(column)}" for column in self._texts if column != "where"
@@ -157,11 +161,41 @@ class SqlExpressions:
         # A struct needs a field.
         copy = f"named_struct({copy or repr('any') + ', 1'})"
         where = f"({self._texts.get('where', 'true')}\n)"
-        text = f"transform({records}, {_RECORD} -> named_struct('made', if({where}, {copy}, NULL)))"
+        made = f"'{MADE}', if({where}, {copy}, NULL), '{FAILED}', CAST(NULL AS BINARY)"
+        text = f"transform({records}, {_RECORD} -> named_struct({made}))"
+        failed = self._parsed(f"named_struct('{MADE}', NULL, '{FAILED}', NULL)")
+        *names, _ = children_of(failed)
+        failed = failed.withNewChildren(self._sequence([*names, self._reason()]))
+        whole = self._of_records(self._parsed_hidden(text), frozenset(), failed)
+        return getattr(self._column(whole), "as")(name)
+
+    def _reason(self) -> Any:
+        """Why Spark fails for a record, of columns as the user writes them."""
+        parts = []
+        for name, text in self._texts.items():
+            root = self._parsed_hidden(f"{text}\n")
+            is_divided = f"{SQL}{name}" not in self._provided
+            reason = self._reasons.of(name, text, root, is_divided=is_divided)
+            if is_divided and not self._is_known(reason):
+                reason = self._reasons.of(name, text, root, is_divided=False)
+            parts.append((root, reason))
+        return self._reasons.first(parts, "Spark fails for all columns together")
+
+    def _is_known(self, expression: Any) -> bool:
+        """Whether Spark can evaluate what was made of parts of the user's expression."""
+        with suppress(Py4JJavaError):
+            self._record()._jdf.select(self._sequence([self._column(expression)]))  # noqa: SLF001 - as above
+            return True
+        return False
+
+    def _record(self) -> Any:
+        """A row that has a record's columns."""
+        columns = (f"CAST(NULL AS {kind}) AS `{name}`" for name, kind in COLUMNS.items())
+        return self._session.range(0).selectExpr(*columns)
+
+    def _parsed_hidden(self, text: str) -> Any:
         expression = self._parsed(text)
-        if self._to_hide:
-            expression = self._without_literals(expression, self.literals)
-        return getattr(self._column(self._of_records(expression, frozenset())), "as")(name)
+        return self._without_literals(expression, self.literals) if self._to_hide else expression
 
     def _column(self, expression: Any) -> Any:
         return self._jvm.org.apache.spark.sql.classic.ExpressionUtils.column(expression)
@@ -174,52 +208,47 @@ class SqlExpressions:
         # Not the session's: that one puts variables of the process in the place of ${env:...}.
         return self._catalyst.parser.CatalystSqlParser().parseExpression(text)
 
-    def _tree(self, expression: Any) -> Iterator[Any]:
-        yield expression
-        for child in _children(expression):
-            yield from self._tree(child)
-
     def _without_literals(self, expression: Any, found: list[str]) -> Any:
         """The same, with texts that hold what providers gave as items of a column."""
-        if _kind(expression) == _LITERAL and expression.dataType().catalogString() == "string":
+        if kind_of(expression) == _LITERAL and expression.dataType().catalogString() == "string":
             text = str(expression.value())
             if not RESOLVED.within([text]):
                 return expression
             found.append(text)
             return self._parsed(f"{LITERALS}[{len(found) - 1}]")
-        children = [self._without_literals(child, found) for child in _children(expression)]
+        children = [self._without_literals(child, found) for child in children_of(expression)]
         return expression.withNewChildren(self._sequence(children)) if children else expression
 
-    def _of_records(self, expression: Any, bound: frozenset[str]) -> Any:
-        """The same with fields of a record for columns; ``bound`` are variables of lambdas."""
-        kind = _kind(expression)
+    def _of_records(self, expression: Any, bound: frozenset[str], failed: Any = None) -> Any:
+        """
+        The same with fields of a record for columns; ``bound`` are variables of lambdas.
+
+        Args:
+            failed: what a record becomes that the outermost lambda fails for, of columns, too.
+        """
+        kind = kind_of(expression)
         if kind in _NAMES:
             parts = _parts(expression)
             if not bound or parts[0].lower() in bound or parts[0].lower() not in COLUMNS:
                 return expression
             variable = self._catalyst.expressions.UnresolvedNamedLambdaVariable
             return variable(self._sequence([_RECORD, *parts]))
-        children = _children(expression)
+        children = children_of(expression)
         if kind == _LAMBDA:
-            body = self._of_records(
-                children[0], bound | {_parts(each)[0].lower() for each in children[1:]}
-            )
-            children[0] = body if bound else self._catalyst.expressions.TryEval(body)
+            within = bound | {_parts(each)[0].lower() for each in children[1:]}
+            body = self._of_records(children[0], within)
+            children[0] = body if bound else self._told(body, self._of_records(failed, within))
         else:
-            children = [self._of_records(child, bound) for child in children]
+            children = [self._of_records(child, bound, failed) for child in children]
         return expression.withNewChildren(self._sequence(children)) if children else expression
+
+    def _told(self, made: Any, failed: Any) -> Any:
+        """What a record becomes; what an expression raises would end the task."""
+        tried = self._catalyst.expressions.TryEval(made)
+        return self._catalyst.expressions.Coalesce(self._sequence([tried, failed]))
 
     def _sequence(self, items: list[Any]) -> Any:
         return self._jvm.PythonUtils.toSeq(items)
-
-
-def _kind(node: Any) -> str:
-    return str(node.getClass().getSimpleName())
-
-
-def _children(node: Any) -> list[Any]:
-    found = node.children()
-    return [found.apply(at) for at in range(found.size())]
 
 
 def _parts(name: Any) -> list[str]:

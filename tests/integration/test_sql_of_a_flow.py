@@ -142,6 +142,7 @@ def test_what_spark_fails_for_is_a_dead_letter_and_topics_that_are_not_named_sta
         "A->B.errors.tolerance": "all",
         "A->B.errors.deadletterqueue.topic.name": letters,
         "A->B.errors.deadletterqueue.topic.replication.factor": "1",
+        "A->B.errors.deadletterqueue.context.headers.enable": "true",
         "heartbeats.replication.enabled": "false",
     }
     samples = [Sample(value=value) for value in (b"5", b"0", b"x", None, b"20")]
@@ -157,6 +158,10 @@ def test_what_spark_fails_for_is_a_dead_letter_and_topics_that_are_not_named_sta
     assert [each.value for each in copies] == [b"20", None, b"5"]
     assert [each.value for each in plain_copies] == [each.value for each in samples]
     assert [each.value for each in refused] == [b"0", b"x"]
+    reasons = [dict(each.headers)["__connect.errors.exception.message"] for each in refused]
+    number = f"CAST({_TEXT} AS INT)"
+    for reason, told in zip(reasons, (f"100 DIV {number} fails", f"{number} fails"), strict=True):
+        assert f"transforms.sql.value: {told}" in (reason or b"").decode()
 
 
 def test_a_wrong_expression_fails_its_flow_at_the_start(

@@ -90,10 +90,41 @@ async def test_a_record_that_spark_fails_for_is_told_apart_from_others(engine: S
     async with asyncio.timeout(60):
         (again, *_), _ = await _made(engine, {"value": "key"}, 4)
     assert prepared == alone
-    assert "fails for 1 of 4 records" in str(whole)
-    assert ["fails" in str(each) for each in alone] == [False, True, False, False]
+    reason = "10 DIV (CAST(substring(CAST(key AS STRING), 2) AS INT) - 1) fails where"
+    assert f"1 of 4 records: transforms.sql.value: {reason}" in str(whole)
+    assert [reason in str(each) for each in alone] == [False, True, False, False]
     assert [each[0].value for each in (alone[0], alone[2], alone[3])] == [b"-10", None, b"5"]
     assert [each.value for each in again] == [b"k0", b"k1", None, b"k3"]
+
+
+_TEXT: Final = "CAST(key AS STRING)"
+_NUMBER: Final = f"CAST({_TEXT} AS INT)"
+_FAILING: Final = (
+    ({"key": _NUMBER}, f"key: {_NUMBER} fails where {_TEXT} is k1"),
+    ({"where": f"key IS NULL OR offset + {_NUMBER} > 1"}, f"where: {_NUMBER} fails where"),
+    ({"where": "true", "value": f"concat({_TEXT}, raise_error({_TEXT}))"}, "is k1"),
+    ({"value": f"if(offset = 101, raise_error('odd'), {_NUMBER})"}, "raise_error('odd')"),
+    (
+        {"value": f"CASE WHEN offset = 100 THEN {_NUMBER} ELSE raise_error({_TEXT}) END"},
+        f"value: CASE WHEN offset = 100 THEN {_NUMBER} ELSE raise_error({_TEXT}) END fails",
+    ),
+    (
+        {"headers": "filter(headers, h -> CAST(CAST(h.value AS STRING) AS INT) / 0 > 1)"},
+        "headers: filter(headers, h -> CAST(CAST(h.value AS STRING) AS INT) / 0 > 1) fails where",
+    ),
+    ({"value": "element_at(split('a', ','), CAST(offset AS INT))"}, "offset AS INT) is 101"),
+)
+
+
+async def test_the_reason_is_the_innermost_part_that_fails(engine: SparkJobs) -> None:
+    for sql, reason in _FAILING:
+        _, alone = await _made(engine, {k: _as_text(k, v) for k, v in sql.items()}, 2)
+        assert "transforms.sql." in alone[1]
+        assert reason in alone[1].replace("\\'", "'")
+
+
+def _as_text(name: str, expression: str) -> str:
+    return f"CAST({expression} AS STRING)" if name in {"key", "value"} else expression
 
 
 _REFUSED: Final = (

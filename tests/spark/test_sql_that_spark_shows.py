@@ -83,6 +83,24 @@ async def test_salts_of_providers_count_and_are_not_in_the_event_log(tmp_path: P
     assert not [each for each in (_SALT, _OTHER, salt.hex()) if each in log]
 
 
+async def test_a_reason_quotes_nothing_that_a_provider_gave(tmp_path: Path) -> None:
+    RESOLVED.remember(_SALT, "${file:x:salt}")
+    text = f"CAST(CAST(concat(CAST(key AS STRING), '{_SALT}') AS INT) AS STRING)"
+    hidden = text.replace(_SALT, "${file:x:salt}")
+    plain, keys = {"spark.master": "local[4]", **WITH_SQL}, ["transforms.sql.value"]
+    for settings, provided in ((_settings(tmp_path), keys), (plain, keys), (plain, [])):
+        engine = SparkJobs(settings, warm_after_s=60.0)
+        try:
+            work = all_ways(2, is_prepared=False)
+            _, alone = await engine.run_job(SparkJob("g", "g", work, provided, {"value": text}))
+        finally:
+            await engine.stop()
+        assert "transforms.sql.value" in str(alone)
+        assert _SALT not in str(alone)
+        assert (hidden in str(alone).replace("\\'", "'")) == bool(provided)
+    assert _SALT not in _event_log(tmp_path)
+
+
 async def test_where_spark_shows_nothing_providers_may_give_anything() -> None:
     RESOLVED.remember(_SALT, "${file:x:salt}")
     engine = SparkJobs({"spark.master": "local[4]", **WITH_SQL}, warm_after_s=60.0)

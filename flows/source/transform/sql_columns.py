@@ -26,6 +26,9 @@ _NO_TIME: Final = pa.scalar(-1, pa.int64()).cast(SCHEMA.field("timestamp").type)
 MADE: Final = "made"
 """The field that has the columns of a copy; null where the record is left out."""
 
+FAILED: Final = "failed"
+"""The field that says why Spark fails for the record, as bytes of UTF-8; null where it does not."""
+
 
 def sql_transform() -> ColumnHandle:
     """What the expressions of the Spark task make of records, in which this runs."""
@@ -45,7 +48,7 @@ def sql_transform() -> ColumnHandle:
         """Has all that Spark does not fail for changed at once: one takes as long as many."""
         batch = columns_of(records)
         answers = await answers_of(batch)
-        good = answers.is_valid()
+        good = answers.field(FAILED).is_null()
         made = rows_of(changed(batch.filter(good), answers.filter(good)))
         found: dict[int, tuple[SourceRecord, list[SourceRecord]]] = {
             records[at].offset: (records[at], [])
@@ -86,8 +89,8 @@ def changed(batch: pa.RecordBatch, answers: pa.StructArray) -> pa.RecordBatch:
         TransformError: Spark cannot tell for one of them.
         WrongColumns: a column has what no record can have.
     """
-    if answers.null_count:
-        raise TransformError(f"Spark's SQL fails for {answers.null_count} of {len(batch)} records")
+    if failed := answers.field(FAILED).drop_null().to_pylist():
+        raise TransformError(_why(failed, len(batch)))
     made = answers.field(MADE)
     kept = made.filter(made.is_valid())
     rows = batch.filter(made.is_valid())
@@ -96,6 +99,13 @@ def changed(batch: pa.RecordBatch, answers: pa.StructArray) -> pa.RecordBatch:
         if at >= 0:
             rows = rows.set_column(at, field.name, _given(field.name, column))
     return as_records(rows)
+
+
+def _why(failed: Sequence[bytes], count: int) -> str:
+    reason = failed[0].decode("utf-8", "replace")
+    if count == 1:
+        return reason
+    return f"Spark's SQL fails for {len(failed)} of {count} records: {reason}"
 
 
 def _asked(column: pa.Array) -> pa.Array:

@@ -11,13 +11,16 @@ from typing import Any, cast
 import pyarrow as pa
 import pytest
 from crc32c import crc32c
+from structlog.testing import capture_logs
 
+from flows.source.transform.column_handle import compile_columns
 from flows.source.transform.message_handler import Handle
 from flows.source.transform.sql_chain import CHAIN, SqlChain
 from flows.source.transform.sql_columns import record_type, sql_transform
 from flows.source.transform.topic_transforms import TopicTransforms
 from mm2.config.connector_settings import TransformSettings
 from mm2.core.model import TopicName
+from mm2.errors import TransformError
 from tests.support.batches import Plain, read_batch, write_batch
 from tests.support.configs import A_TO_B
 from tests.support.specs import error_settings
@@ -25,12 +28,13 @@ from tests.support.stage_bench import StageBench
 from tests.support.transform_chains import record
 
 _COUNT = 200
-_MADE = pa.struct({"made": pa.struct({"value": pa.binary()})})
+_MADE = pa.struct({"made": pa.struct({"value": pa.binary()}), "failed": pa.binary()})
 _MASK = {
     "transforms": "mask",
     "transforms.mask.type": "MaskField$Value",
     "transforms.mask.fields": "f",
 }
+_ALONE = TransformSettings(sql_value="of the test")
 _PLAIN = TransformSettings(sql_value="of the test", provenance=True)
 _CASES = {
     "provenance": _PLAIN,
@@ -50,10 +54,10 @@ class _Spark:
         self.requests.append(len(records))
         return pa.array(list(map(self._made, records.to_pylist())), _MADE)
 
-    def _made(self, row: dict[str, Any]) -> dict[str, Any] | None:
+    def _made(self, row: dict[str, Any]) -> dict[str, Any]:
         found = json.loads(row["value"])
         if found["n"] % 7 == 0:
-            return None
+            return {"made": None, "failed": b"seven \xff"}
         value = json.dumps(found | {"headers": len(row["headers"])}).encode()
         return {"made": {"value": value} if found["n"] % 5 else None}
 
@@ -100,6 +104,25 @@ async def test_it_takes_few_requests_and_the_copies_are_the_same(
     many = [count for count in spark.requests if count > 1]
     assert 1 <= len(many) <= 2
     assert len(spark.requests) - len(many) <= len(failed)
+
+
+@pytest.mark.parametrize("count", [1, 30])
+async def test_why_spark_fails_is_in_the_log(spark: _Spark, count: int) -> None:
+    """Of a batch the first reason, once; of the record in question its own."""
+    assert spark.requests == []
+    compile_columns()
+    handle = TopicTransforms(A_TO_B, _ALONE).of(TopicName("t"), TopicName("A.t"))
+    assert handle is not None
+    with capture_logs() as logs:
+        await _copied(handle, write_batch([_record(at) for at in range(count)]))
+    batches = [each["reason"] for each in logs if each["event"] == "source.columns_failed"]
+    skipped = [each["error"] for each in logs if each["event"] == "source.record_skipped"]
+    failed = range(0, count, 7)
+    many = f"Spark's SQL fails for {len(failed)} of {count} records: seven \ufffd"
+    assert batches == [repr(TransformError("seven \ufffd" if count == 1 else many))]
+    assert skipped == [
+        f"the transform fails at offset {at}: TransformError('seven \ufffd')" for at in failed
+    ]
 
 
 async def test_answers_of_records_that_were_there_before_count_for_no_others(

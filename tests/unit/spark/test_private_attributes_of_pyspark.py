@@ -44,6 +44,12 @@ _REPLACED: Final = {
 _OF_OS: Final = {"_exit"}
 _CLASSES: Final = (
     "catalyst/analysis/UnresolvedAttribute",
+    "catalyst/analysis/UnresolvedFunction",
+    "catalyst/expressions/CaseWhen",
+    "catalyst/expressions/Coalesce",
+    "catalyst/expressions/CreateNamedStruct",
+    "catalyst/expressions/If",
+    "catalyst/expressions/IsNull",
     "catalyst/expressions/LambdaFunction",
     "catalyst/expressions/Literal",
     "catalyst/expressions/TryEval",
