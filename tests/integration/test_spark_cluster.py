@@ -43,6 +43,7 @@ def spark() -> Iterator[SparkCluster]:
         "spark.authenticate": "true",
         "spark.network.crypto.enabled": "true",
         "spark.authenticate.secret": _SECRET,
+        "spark.decommission.enabled": "true",
     }
     with SparkCluster(workers=2, settings=settings) as found:
         yield found
@@ -149,6 +150,43 @@ def test_sql_on_all_workers_loses_nothing_when_an_executor_is_killed(
             numbers.survive(lambda: _kill_executor(spark))
         outcome = numbers.complete()
         assert mirror.stop() == 0
+    assert (outcome.lost, outcome.is_in_order) == (0, True)
+    assert mode == "disabled" or outcome.twice == 0
+
+
+@pytest.mark.broker
+@pytest.mark.parametrize("mode", [pytest.param("disabled", marks=pytest.mark.thorough), "enabled"])
+def test_a_worker_that_is_decommissioned_and_taken_away_takes_no_record_with_it(
+    spark: SparkCluster,
+    cluster_a: Cluster,
+    cluster_b: Cluster,
+    unique: str,
+    tmp_path: Path,
+    *,
+    mode: str,
+) -> None:
+    """Its task runs on there; an executor elsewhere has started by the time that it ends."""
+    numbers = SqlNumbers(cluster_a, cluster_b, unique)
+    settings = {
+        **EXPRESSIONS,
+        "spark.master": spark.url,
+        "spark.authenticate.secret": _SECRET,
+        "spark.decommission.enabled": "true",
+        "B.exactly.once.source.support": mode,
+    }
+    with Mirror(tmp_path, one_way(cluster_a, cluster_b, unique, settings)) as mirror:
+        with numbers.traffic.running():
+            numbers.wait_for_later()
+            eventually(spark.tasks, until=lambda count: count == 2)
+            leaving = spark.workers[0]
+            spark.decommission_worker(leaving)
+            added = spark.add_worker()
+            eventually(lambda: spark.executors_of(added))
+            assert len(spark.executors_of(leaving)) == 1
+            numbers.survive(lambda: spark.kill_worker(leaving))
+        outcome = numbers.complete()
+        assert mirror.stop() == 0
+    print(f"{mode}: {outcome}")  # noqa: T201 - figures
     assert (outcome.lost, outcome.is_in_order) == (0, True)
     assert mode == "disabled" or outcome.twice == 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -109,13 +110,17 @@ class SparkCluster:
                 each.kill()
         worker.wait()
 
+    def decommission_worker(self, worker: Process[bytes]) -> None:
+        """What ``decommission-worker.sh`` does: the worker is not to be given anything new."""
+        worker.send_signal(signal.SIGPWR)
+
     def executors(self) -> list[psutil.Process]:
         """The JVMs of executors that run."""
-        return [
-            each
-            for worker in self._workers
-            for each in javas(family_of(psutil.Process(worker.pid)))
-        ]
+        return [each for worker in self._workers for each in self.executors_of(worker)]
+
+    def executors_of(self, worker: Process[bytes]) -> list[psutil.Process]:
+        """Those of one worker."""
+        return list(javas(family_of(psutil.Process(worker.pid))))
 
     def tasks(self) -> int:
         """Executors in which a task runs: Python's daemon has a child for it."""
