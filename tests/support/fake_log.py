@@ -45,20 +45,24 @@ class FakeLog:
         self.refreshed += 1
 
     async def list_offsets(
-        self, _: object, at: int, *, read_committed: bool = False
+        self, asked: Iterable[TopicPartition], at: int, *, read_committed: bool = False
     ) -> dict[TopicPartition, int]:
         del read_committed
         if at == EARLIEST:
-            return {WHERE: min(self.batches)}
-        (last,) = split(memoryview(self.batches[max(self.batches)]))
-        return {WHERE: last.last_offset + 1}
+            return {where: min(self.batches) for where in asked}
+        return {where: _end(self.batches[max(self.batches)]) for where in asked}
 
     async def fetch(self, _: int, request: FetchRequest) -> FetchAnswer:
         ((_topic, ((_number, position, _most),)),) = request._topics
         error = self.errors.pop(0) if self.errors else 0
         if position < min(self.batches):
             error = Code.OFFSET_OUT_OF_RANGE
-        later = [data for first, data in sorted(self.batches.items()) if first >= position]
+        later = [data for _, data in sorted(self.batches.items()) if _end(data) > position]
         data = memoryview(later[0] if later and not error else b"")
         found = FetchedPartition("t", 0, error, 0, 0, 0, self.aborted, data)
         return FetchAnswer(0, 0, 0, [found])
+
+
+def _end(data: bytes) -> int:
+    """The offset behind the last record of batches."""
+    return max(each.last_offset for each in split(memoryview(data))) + 1

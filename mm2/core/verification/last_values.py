@@ -6,13 +6,21 @@ Memory grows with the number of keys, 34 bytes each and side, and not with the r
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from mm2.core.verification.comparison_result import ComparisonResult, Difference, Kind, difference
-from mm2.core.verification.record_table import NO_RECORDS, Flags, Numbers, RecordTable, joined
+from mm2.core.verification.record_table import (
+    NO_RECORDS,
+    Digests,
+    Flags,
+    Numbers,
+    RecordTable,
+    joined,
+)
 
 _LEAST_PENDING: Final = 1 << 18
 _BEHIND_ALL: Final = (1 << 63) - 1
@@ -49,6 +57,11 @@ class LastValues:
         self._merge()
         return self._last
 
+    def drop(self, keys: Digests) -> None:
+        """Leaves keys out, as if the log had no records of them."""
+        self._merge()
+        self._last = self._last.take(~np.isin(self._last.keys, keys))
+
     def _merge(self) -> None:
         both = joined([self._last, *self._pending])
         self._pending, self._waiting = [], 0
@@ -75,11 +88,23 @@ class LastValueRules:
     open_remote_start: bool = False
 
 
+class Suspects(NamedTuple):
+    """
+    Offsets of the records that differ or have no counterpart.
+
+    They prove a difference if they are there still: compaction takes a record only when a later
+    one has its key.
+    """
+
+    source: Numbers
+    remote: Numbers
+
+
 def compare_last_values(
     source: LastValues, remote: LastValues, rules: LastValueRules, result: ComparisonResult
-) -> None:
+) -> Suspects:
     """
-    Compares the last records of keys.
+    Compares the last records of keys, and returns those that differ.
 
     A key whose last source record is not copied yet is not compared, nor is one that ends with a
     tombstone on one side and is gone on the other. Copies of the rest must be in order. Logs are
@@ -88,15 +113,38 @@ def compare_last_values(
     ours, copies = source.records(), remote.records()
     _, here, there = np.intersect1d(ours.keys, copies.keys, return_indices=True)
     common = _Common.of(ours.take(here), copies.take(there), rules.pending_from)
-    _compare_common(common, result)
+    differing = _compare_common(common, result)
     lost = ours.take(_others(len(ours), here))
     is_behind: Flags = lost.offsets >= common.pending_from
     result.behind += int(is_behind.sum())
     is_open = rules.open_source_start or remote.is_cut
-    _one_sided(Kind.LOST, lost.take(~is_behind), common.first_source if is_open else 0, result)
+    lost = _one_sided(
+        Kind.LOST, lost.take(~is_behind), common.first_source if is_open else 0, result
+    )
     is_open = rules.open_remote_start or source.is_cut
     added = copies.take(_others(len(copies), there))
-    _one_sided(Kind.ADDED, added, common.first_remote if is_open else 0, result)
+    added = _one_sided(Kind.ADDED, added, common.first_remote if is_open else 0, result)
+    return Suspects(
+        np.concatenate([differing.source, lost.offsets]),
+        np.concatenate([differing.remote, added.offsets]),
+    )
+
+
+def drop_suspects(source: LastValues, remote: LastValues, gone: Suspects) -> int:
+    """
+    Leaves out the keys of records that a log does not have any more.
+
+    Returns:
+        How many keys that are.
+    """
+    ours, copies = source.records(), remote.records()
+    keys = np.union1d(
+        ours.keys[np.isin(ours.offsets, gone.source)],
+        copies.keys[np.isin(copies.offsets, gone.remote)],
+    )
+    for each in (source, remote):
+        each.drop(keys)
+    return len(keys)
 
 
 class _Common(NamedTuple):
@@ -145,7 +193,7 @@ class _Common(NamedTuple):
         return int(offsets[self.same & ~self.is_behind].min(initial=_BEHIND_ALL))
 
 
-def _compare_common(common: _Common, result: ComparisonResult) -> None:
+def _compare_common(common: _Common, result: ComparisonResult) -> Suspects:
     source, remote, same, _ = common
     result.behind += int((~same & common.is_behind).sum())
     altered = np.flatnonzero(~same & ~common.is_behind)
@@ -154,6 +202,14 @@ def _compare_common(common: _Common, result: ComparisonResult) -> None:
     result.equal += int(same.sum()) - len(moved)
     changed = (difference(Kind.ALTERED, (source, int(at)), (remote, int(at))) for at in altered)
     result.note(sorted([*changed, *moved], key=lambda each: each.source_offset or 0))
+    return Suspects(
+        np.concatenate([source.offsets[altered], _offsets(each.source_offset for each in moved)]),
+        np.concatenate([remote.offsets[altered], _offsets(each.remote_offset for each in moved)]),
+    )
+
+
+def _offsets(known: Iterable[int | None]) -> Numbers:
+    return np.array([each for each in known if each is not None], np.int64)
 
 
 def _out_of_order(source: RecordTable, remote: RecordTable) -> list[Difference]:
@@ -165,8 +221,14 @@ def _out_of_order(source: RecordTable, remote: RecordTable) -> list[Difference]:
     return [difference(Kind.REORDERED, (source, int(at)), (remote, int(at))) for at in places]
 
 
-def _one_sided(kind: Kind, table: RecordTable, open_until: int, result: ComparisonResult) -> None:
-    """Records before an offset may be without a counterpart because that was deleted."""
+def _one_sided(
+    kind: Kind, table: RecordTable, open_until: int, result: ComparisonResult
+) -> RecordTable:
+    """
+    Notes records without a counterpart, and returns those of which that is a difference.
+
+    Those before an offset may be without one because that was deleted.
+    """
     is_tombstone: Flags = table.values == 0
     result.compacted += int(is_tombstone.sum())
     left = table.take(~is_tombstone)
@@ -175,6 +237,7 @@ def _one_sided(kind: Kind, table: RecordTable, open_until: int, result: Comparis
     left = left.take(~is_open)
     left = left.take(np.argsort(left.offsets))
     result.note_all(kind, left, of_source=kind is Kind.LOST)
+    return left
 
 
 def _others(count: int, which: np.ndarray[tuple[int], np.dtype[np.intp]]) -> Flags:

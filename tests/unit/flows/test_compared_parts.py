@@ -8,7 +8,8 @@ from typing import cast
 
 import pytest
 
-from flows.verify.compare_part import ComparedLogs, compare_logs
+from flows.verify.compare_part import compare_logs
+from flows.verify.compared_logs import ComparedLogs
 from flows.verify.comparison_spec import ComparedPart, ComparisonSpec
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
 from mm2.core.verification.comparison_result import ComparisonResult, Kind
