@@ -9,16 +9,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from flows.spark.jobs import SparkJobs
 from flows.spark.spark_job import JobFailed, SparkJob
+from flows.spark.task_progress import progress_in
 from mm2.errors import FatalError
+from mm2.telemetry.logs import relay
 
 T = TypeVar("T")
 
 _MASTER: Final = "local[*]"
 """Each task uses a core for as long as it runs, unlike those of a mirror."""
+
+Reached: TypeAlias = Callable[[int, int], None]
+"""Is told the number of a task, and how much of it is done."""
 
 _MOST_AT_ONCE: Final = 1024
 """Jobs that are submitted where Spark's master does not say how many run."""
@@ -30,7 +35,8 @@ def run_tasks(
     count: int,
     *,
     title: str,
-    done: Callable[[], None],
+    reached: Reached,
+    ended: Callable[[int], None],
     passwords: Collection[str] = (),
 ) -> list[T]:
     """
@@ -44,36 +50,43 @@ def run_tasks(
         task: must be picklable, as its results must.
         count: how many tasks.
         title: begins the names of the jobs, for Spark's web interface.
-        done: is called when a task has ended.
+        reached: is called with what a task has told of itself, from another thread.
+        ended: is called with the number of a task that has ended.
         passwords: keys of those that the function holds.
 
     Raises:
         FatalError: Spark does not start, or ends before the jobs do.
     """
-    return asyncio.run(_run(settings, task, count, title=title, done=done, passwords=passwords))
+
+    def heard(line: str) -> bool:
+        if (told := progress_in(line)) is None:
+            return relay(line)
+        reached(*told)
+        return True
+
+    # Another application would have to begin all jobs again.
+    engine = SparkJobs({"spark.master": _MASTER, **settings}, is_patient=True, heard=heard)
+    job = partial(_job, task, title, passwords)
+    return asyncio.run(_run(engine, job, count, ended))
+
+
+def _job(
+    task: Callable[[int], T], title: str, passwords: Collection[str], number: int
+) -> SparkJob[T]:
+    name = f"{title}, part {number}"
+    return SparkJob(name, name, partial(task, number), passwords)
 
 
 async def _run(
-    settings: Mapping[str, str],
-    task: Callable[[int], T],
-    count: int,
-    *,
-    title: str,
-    done: Callable[[], None],
-    passwords: Collection[str] = (),
+    engine: SparkJobs, job: Callable[[int], SparkJob[T]], count: int, ended: Callable[[int], None]
 ) -> list[T]:
     results: dict[int, T] = {}
-    # Another application would have to begin all jobs again.
-    engine = SparkJobs({"spark.master": _MASTER, **settings}, is_patient=True)
     room = asyncio.Semaphore(_MOST_AT_ONCE)
 
     async def one(number: int) -> None:
         async with room:
-            name = f"{title}, part {number}"
-            results[number] = await engine.run_job(
-                SparkJob(name, name, partial(task, number), passwords)
-            )
-            done()
+            results[number] = await engine.run_job(job(number))
+            ended(number)
 
     try:
         await engine.start()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Final, TypeVar
@@ -77,8 +77,8 @@ class SparkJobs:
             task, so that the first job of a node that takes over need not wait for what a first
             task costs.
         starts_within_s: how long the application may take to start.
-        is_patient: whether jobs wait for executors however long that takes, unless the cluster
-            has forgotten the application.
+        is_patient: whether jobs wait for executors until the cluster forgets the application.
+        heard: is given the lines that tasks print on this machine; says whether it knows them.
 
     Attributes:
         slots: each job must have one; without it Spark would let it wait without a message.
@@ -95,6 +95,7 @@ class SparkJobs:
         warm_after_s: float = _WARM_AFTER_S,
         starts_within_s: float = STARTS_WITHIN_S,
         is_patient: bool = False,
+        heard: Callable[[str], bool] = relay,
     ) -> None:
         self.settings = {**spark_settings(settings), **_FORCED}
         master = self.settings.get("spark.master", DEFAULT_MASTER)
@@ -116,6 +117,7 @@ class SparkJobs:
         self._warm_after_s = warm_after_s
         self._starts_within_s = starts_within_s
         self._is_patient = is_patient
+        self._heard = heard
         # Of the application that runs: set when it has a job, or ends.
         self._needs_no_warming = threading.Event()
         self._warming: Future[bool] | None = None
@@ -247,7 +249,7 @@ class SparkJobs:
         check_master(self.settings["spark.master"])
         jvm = self._jvm = self._jvm or self._new_jvm()
         # What Spark and its JVM print stays out of the user's terminal, our own lines apart.
-        jvm.listen(relay)
+        jvm.listen(self._heard)
         watch = StartWatch(jvm, self.settings, within_s=self._starts_within_s)
         try:
             with watch:

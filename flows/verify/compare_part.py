@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from contextlib import aclosing
 
 from flows.verify.compare_keys import compare_keys
-from flows.verify.compared_logs import ComparedLogs
+from flows.verify.compared_logs import ComparedLogs, ReadOffsets
 from flows.verify.comparison_spec import ComparedPart, ComparisonSpec, PartResult
 from flows.verify.log_reader import connected
 from mm2.core.verification.comparison_result import ComparisonResult
@@ -17,10 +18,17 @@ _AROUND = 20_000
 """Source offsets on both sides of a part of which there may be second copies in it."""
 
 
-def compare_part(spec: ComparisonSpec, parts: list[ComparedPart], index: int) -> PartResult:
-    """Compares a part; a cluster that cannot be read ends this part only."""
+def compare_part(
+    spec: ComparisonSpec, parts: list[ComparedPart], index: int, tell: Callable[[int], None]
+) -> PartResult:
+    """
+    Compares a part; a cluster that cannot be read ends this part only.
+
+    Args:
+        tell: is told how many offsets of the part have been read, those of both sides counted.
+    """
     try:
-        result = asyncio.run(_compare(spec, parts[index]))
+        result = asyncio.run(_compare(spec, parts[index], tell))
     except ClusterError as error:
         return PartResult(part=index, failure=str(error), is_unreachable=True)
     except ValueError as error:
@@ -28,13 +36,15 @@ def compare_part(spec: ComparisonSpec, parts: list[ComparedPart], index: int) ->
     return PartResult(part=index, result=result)
 
 
-async def _compare(spec: ComparisonSpec, part: ComparedPart) -> ComparisonResult:
+async def _compare(
+    spec: ComparisonSpec, part: ComparedPart, tell: Callable[[int], None]
+) -> ComparisonResult:
     flow, where = spec.flow, part.where
     async with (
         connected(flow.source, spec.source, where.topic) as source,
         connected(flow.target, spec.target, part.remote_topic) as target,
     ):
-        return await compare_logs(ComparedLogs(spec, part, source, target))
+        return await compare_logs(ComparedLogs(spec, part, source, target, ReadOffsets(tell)))
 
 
 async def compare_logs(logs: ComparedLogs) -> ComparisonResult:

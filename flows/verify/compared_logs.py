@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from typing import NamedTuple
 
 from flows.verify.comparison_spec import ComparedPart, ComparisonSpec
@@ -20,6 +21,24 @@ Span = tuple[int, int]
 """The first offset, and the one behind the last."""
 
 
+class ReadOffsets:
+    """
+    How many offsets of a part have been read.
+
+    Args:
+        tell: is told each time it is more.
+    """
+
+    def __init__(self, tell: Callable[[int], None]) -> None:
+        self._tell = tell
+        self._read = dict.fromkeys(Side, 0)
+
+    def reached(self, side: Side, offsets: int) -> None:
+        """Notes that so many of one side have been."""
+        self._read[side] = offsets
+        self._tell(sum(self._read.values()))
+
+
 class ComparedLogs(NamedTuple):
     """Both logs of a part."""
 
@@ -27,6 +46,7 @@ class ComparedLogs(NamedTuple):
     part: ComparedPart
     source: WireClient
     target: WireClient
+    read: ReadOffsets
 
     def span(self, side: Side) -> Span:
         """What of a log belongs to the part."""
@@ -37,7 +57,8 @@ class ComparedLogs(NamedTuple):
         self, side: Side, span: Span | None = None
     ) -> AsyncGenerator[tuple[RecordTable, bool], None]:
         """Records of one side, each time with whether some before them were deleted meanwhile."""
-        span = span or self.span(side)
+        whole = self.span(side)
+        span = span or whole
         reader = LogReader(
             self._client(side),
             self._where(side),
@@ -45,7 +66,18 @@ class ComparedLogs(NamedTuple):
             read_committed=self._read_committed(side),
             most_plain=self.spec.most_plain,
         )
-        return _tables(reader, span, self.spec.digest_key)
+        tables = _tables(reader, span, self.spec.digest_key)
+        return self._followed(tables, side) if span == whole else tables
+
+    async def _followed(
+        self, tables: AsyncGenerator[tuple[RecordTable, bool], None], side: Side
+    ) -> AsyncGenerator[tuple[RecordTable, bool], None]:
+        first, _ = self.span(side)
+        async with aclosing(tables):
+            async for table, is_behind_gap in tables:
+                yield table, is_behind_gap
+                if len(table):
+                    self.read.reached(side, int(table.offsets[-1]) + 1 - first)
 
     async def end(self, side: Side) -> int:
         """

@@ -15,13 +15,13 @@ if TYPE_CHECKING:  # Rich takes a tenth of a second to import; most commands are
 
 
 @contextmanager
-def progress_bar(what: str, total: int) -> Iterator[Callable[[], None]]:
-    """A bar of ``total`` steps; gives what is to be called after each."""
-    from rich.progress import BarColumn, MofNCompleteColumn  # noqa: PLC0415 - see above
+def progress_bar(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar that shows how much of ``total`` is done; gives what is to be told of each advance."""
+    from rich.progress import BarColumn, TaskProgressColumn  # noqa: PLC0415 - see above
 
-    with _progress(BarColumn(), MofNCompleteColumn()) as progress:
+    with _progress(BarColumn(), TaskProgressColumn()) as progress:
         bar = progress.add_task(what, total=total)
-        yield lambda: progress.advance(bar)
+        yield lambda more: progress.advance(bar, more)
 
 
 @contextmanager

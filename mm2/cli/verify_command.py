@@ -35,6 +35,7 @@ from mm2.cli.progress import progress_bar, waiting
 from mm2.cli.rows import Row, rendered
 from mm2.cli.verify_rebalance_command import rebalance
 from mm2.cli.verify_replicas_command import replicas
+from mm2.cli.weighed_progress import WeighedProgress
 from mm2.config.flow_config import FlowConfig
 from mm2.errors import FatalError
 
@@ -133,14 +134,16 @@ def _compared(config: FlowConfig, plan: VerificationPlan) -> list[PartResult]:
     from flows.spark.batch_job import run_tasks  # noqa: PLC0415 - see above
     from flows.spark.spark_job import password_keys  # noqa: PLC0415
 
-    with progress_bar(f"parts of {config.flow}", len(plan.parts)) as advance:
+    progress = WeighedProgress([part.range.size for part in plan.parts])
+    with progress_bar(f"compares {config.flow}", progress.total) as advance:
         try:
             return run_tasks(
                 config.spark,
                 _task(plan.spec, plan.parts),
                 len(plan.parts),
                 title=f"verifies {config.flow}",
-                done=advance,
+                reached=lambda part, done: advance(progress.reached(part, done)),
+                ended=lambda part: advance(progress.ended(part)),
                 passwords=password_keys(plan.spec.source, plan.spec.target),
             )
         except FatalError as error:
@@ -153,9 +156,10 @@ def _task(spec: ComparisonSpec, parts: list[ComparedPart]) -> Callable[[int], Pa
     """What tasks run: only they need the compiled code, which takes seconds to import."""
 
     def compare(index: int) -> PartResult:
+        from flows.spark.task_progress import ProgressLines  # noqa: PLC0415
         from flows.verify.compare_part import compare_part  # noqa: PLC0415
 
-        return compare_part(spec, parts, index)
+        return compare_part(spec, parts, index, ProgressLines(index))
 
     return compare
 

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from flows.verify.compare_part import compare_logs
-from flows.verify.compared_logs import ComparedLogs, Span
+from flows.verify.compared_logs import ComparedLogs, ReadOffsets, Span
 from flows.verify.comparison_spec import ComparedPart, ComparisonSpec
 from flows.verify.log_reader import connected
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
@@ -93,7 +93,7 @@ async def _compared(source: Cluster, target: Cluster, topic: str, copies: int) -
         connected("S", spec.source, topic) as reads,
         connected("T", spec.target, f"S.{topic}") as reads_copies,
     ):
-        return await compare_logs(_Written(spec, part, reads, reads_copies))
+        return await compare_logs(_Written(spec, part, reads, reads_copies, ReadOffsets(print)))
 
 
 @pytest.mark.parametrize("lost", [[], [0]])

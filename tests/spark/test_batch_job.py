@@ -18,9 +18,13 @@ _PROGRAM = """
 import sys, time
 from pathlib import Path
 from flows.spark.batch_job import run_tasks
+from flows.spark.task_progress import ProgressLines
 from mm2.telemetry.logs import configure_command_logs
 
+told, ended = [], []
+
 def task(number):
+    ProgressLines(number, iter((0.0, 1.0, 1.0)).__next__)(10 + number)
     if number == 1 and folder.endswith("endless"):
         Path(folder, "mark").touch()
         time.sleep(1000)
@@ -28,7 +32,11 @@ def task(number):
 
 folder = sys.argv[1]
 configure_command_logs()
-print(run_tasks({"spark.master": "local[2]"}, task, 5, title="test", done=lambda: None))
+results = run_tasks(
+    {"spark.master": "local[2]"}, task, 5, title="test",
+    reached=lambda *each: told.append(each), ended=ended.append,
+)
+print(results, sorted(told), sorted(ended))
 """
 
 
@@ -45,10 +53,11 @@ def _start(folder: Path) -> subprocess.Popen[str]:
     )
 
 
-def test_the_results_are_those_of_all_tasks_in_their_order(tmp_path: Path) -> None:
+def test_results_and_progress_are_those_of_all_tasks(tmp_path: Path) -> None:
     process = _start(tmp_path / "quick")
     told, complaints = process.communicate(timeout=200)
-    assert told == "[0, 1, 4, 9, 16]\n", complaints
+    reached = [(number, 10 + number) for number in range(5)]
+    assert told == f"[0, 1, 4, 9, 16] {reached} {list(range(5))}\n", complaints
 
 
 def test_an_interrupted_job_leaves_no_process_behind(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from flows.verify.compare_part import compare_logs
-from flows.verify.compared_logs import ComparedLogs
+from flows.verify.compared_logs import ComparedLogs, ReadOffsets
 from flows.verify.comparison_spec import ComparedPart, ComparisonSpec
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
 from mm2.core.verification.comparison_result import ComparisonResult, Kind
@@ -40,7 +40,11 @@ def _log(records: list[Plain], codec: int, size: int) -> FakeLog:
 
 
 def _compared(
-    copy: list[Plain], last_values: LastValueRules | None = None, *, deleted: int = 0
+    copy: list[Plain],
+    last_values: LastValueRules | None = None,
+    *,
+    deleted: int = 0,
+    tell: Callable[[int], None] = lambda _: None,
 ) -> ComparisonResult:
     spec = ComparisonSpec(
         flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),
@@ -57,7 +61,8 @@ def _compared(
     )
     source, target = _log(_records(), 0, 7), _log(copy, 3, 10)
     source.batches = {first: each for first, each in source.batches.items() if first >= deleted}
-    logs = ComparedLogs(spec, part, cast("WireClient", source), cast("WireClient", target))
+    clients = cast("WireClient", source), cast("WireClient", target)
+    logs = ComparedLogs(spec, part, *clients, ReadOffsets(tell))
     return virtual_time.run(compare_logs(logs))
 
 
@@ -116,3 +121,14 @@ def test_compacted_logs_are_compared_by_the_last_record_of_a_key() -> None:
 def test_what_the_source_deletes_before_it_is_read_is_not_added_to_a_compacted_copy() -> None:
     found = _compared(_records(), LastValueRules(pending_from=_COUNT), deleted=14)
     assert (found.differs, found.equal, found.not_comparable) == (False, _COUNT - 14, 14)
+
+
+@pytest.mark.parametrize("rules", [None, LastValueRules(pending_from=_COUNT)])
+def test_a_part_tells_how_much_of_it_has_been_read(rules: LastValueRules | None) -> None:
+    told: list[int] = []
+    copy = _records()
+    _altered(copy)
+    _compared(copy, rules, tell=told.append)
+    assert told == sorted(told)
+    assert len(set(told)) > 10
+    assert told[-1] == 2 * _COUNT

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from flows.verify.compare_keys import spans_of
-from flows.verify.compared_logs import ComparedLogs
+from flows.verify.compared_logs import ComparedLogs, ReadOffsets
 from flows.verify.comparison_spec import ComparedPart, ComparisonSpec
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
 from mm2.core.verification.ranges import ComparedRange
@@ -53,4 +53,6 @@ def test_a_log_without_an_end_cannot_be_read() -> None:
     )
     silent = cast("WireClient", _Silent())
     with pytest.raises(Unavailable, match=r"A\.t-0"):
-        virtual_time.run(ComparedLogs(spec, part, silent, silent).end(Side.REMOTE))
+        virtual_time.run(
+            ComparedLogs(spec, part, silent, silent, ReadOffsets(print)).end(Side.REMOTE)
+        )

@@ -132,5 +132,5 @@ def test_commands_are_patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batch_job, "SparkJobs", _Jobs)
     monkeypatch.setattr("flows.spark.jobs.LiveSlots", follower)
     settings = {"spark.master": "spark://127.0.0.1:1"}
-    run_tasks(settings, abs, 0, title="test", done=lambda: None)
+    run_tasks(settings, abs, 0, title="test", reached=lambda *_: None, ended=lambda _: None)
     assert [each["is_patient"] for each in followers] == [True]
