@@ -54,7 +54,7 @@ come and go over REST.
 
 ## mm2
 
-    mm2 [--log-level LEVEL] [--log-format FORMAT] COMMAND ...
+    mm2 [--log-level LEVEL[,NOUN=LEVEL...]] [--log-format FORMAT] COMMAND ...
     mm2 --version
 
 The options before the command say what it logs. `--watch` shows a state again and again, and

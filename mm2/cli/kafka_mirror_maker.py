@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import Final, NoReturn
 
 from mm2 import __version__
-from mm2.config.legacy.copy_plan import ArgumentErrors, read_copy_plan
-from mm2.config.legacy.flags import FLAGS, Flag
+from mm2.config.legacy.copy_plan import ArgumentErrors, CopyPlan, read_copy_plan
+from mm2.config.legacy.flags import FLAGS, LOG_LEVEL, Flag
 from mm2.core.plugin import close_all
-from mm2.errors import ConfigErrors, FatalError
+from mm2.errors import ConfigError, ConfigErrors, FatalError
+from mm2.telemetry.log_settings import LEVEL_VARIABLE, parse_levels, start_levels
 
 _EXIT_ARGUMENTS: Final = 1
 _EXIT_START: Final = 3
@@ -61,6 +62,7 @@ def _lines(flag: Flag) -> str:
 def _run(words: Sequence[str]) -> int:
     try:
         plan = read_copy_plan(words)
+        _export_levels(plan)
         # The driver brings the whole data plane with it; bad arguments answer at once.
         from mm2.driver.legacy_start import run_legacy_mirror  # noqa: PLC0415
 
@@ -72,10 +74,23 @@ def _run(words: Sequence[str]) -> int:
     except ConfigErrors as errors:
         for problem in errors.problems:
             print(f"kafka-mirror-maker: {problem}", file=sys.stderr)
+    except ConfigError as error:
+        print(f"kafka-mirror-maker: {error}", file=sys.stderr)
     except FatalError as error:
         print(error, file=sys.stderr)
         return _EXIT_START
     return _EXIT_ARGUMENTS
+
+
+def _export_levels(plan: CopyPlan) -> None:
+    """Sets the variable of the environment, which this process and its tasks obey."""
+    if plan.arguments.log_levels is not None:
+        try:
+            parse_levels(plan.arguments.log_levels)
+        except ConfigError as error:
+            raise ArgumentErrors([(LOG_LEVEL, error)]) from error
+        os.environ[LEVEL_VARIABLE] = plan.arguments.log_levels
+    start_levels()
 
 
 if __name__ == "__main__":

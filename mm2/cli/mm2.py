@@ -34,7 +34,16 @@ from mm2.cli.setup.package_env_command import package_env
 from mm2.cli.setup.plan_command import plan
 from mm2.cli.setup.render_command import render
 from mm2.cli.verify_command import verify
-from mm2.telemetry.log_settings import FORMAT_VARIABLE, FORMATS, LEVEL_VARIABLE, LOG_LEVELS
+from mm2.errors import ConfigError
+from mm2.telemetry.log_settings import (
+    FORMAT_VARIABLE,
+    FORMATS,
+    LEVEL_VARIABLE,
+    LEVELS_METAVAR,
+    LOG_LEVELS,
+    StartLevels,
+    parse_levels,
+)
 from mm2.telemetry.logs import configure_command_logs
 
 _SECTIONS: Final = {
@@ -91,12 +100,26 @@ class SectionedGroup(click.Group):
                     formatter.write_dl(rows)
 
 
+def _levels(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    try:
+        _parsed(value)
+    except ConfigError as error:
+        raise click.BadParameter(str(error)) from error
+    return value
+
+
+def _parsed(levels: str | None) -> StartLevels:
+    return parse_levels(levels or "", default="warning")
+
+
 @click.group(cls=SectionedGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="mm2")
 @click.option(
     "--log-level",
-    type=click.Choice(LOG_LEVELS, case_sensitive=False),
-    help=f"The least level that goes to standard error, and ${LEVEL_VARIABLE} of Spark's tasks."
+    metavar=LEVELS_METAVAR,
+    callback=_levels,
+    help="The least level that goes to standard error, of all events or of those of a noun, such as"
+    f" source=debug; and ${LEVEL_VARIABLE} of Spark's tasks. Levels are {', '.join(LOG_LEVELS)}."
     "  [default: warning]",
 )
 @click.option(
@@ -114,7 +137,7 @@ def main(log_level: str | None, log_format: str | None) -> None:
     for variable, value in ((LEVEL_VARIABLE, log_level), (FORMAT_VARIABLE, log_format)):
         if value is not None:
             os.environ[variable] = value
-    configure_command_logs(log_level or "warning")
+    configure_command_logs(_parsed(log_level))
 
 
 for command in (alter, limit):

@@ -11,9 +11,11 @@ from mm2.telemetry.log_settings import (
     FORMAT_VARIABLE,
     FORMATS,
     LEVEL_VARIABLE,
+    LEVELS_METAVAR,
     LOG_LEVELS,
     log_format,
-    log_level,
+    parse_levels,
+    start_levels,
 )
 
 
@@ -21,9 +23,10 @@ def add_process_options(parser: argparse.ArgumentParser) -> None:
     """Adds ``--log-level``, ``--log-format`` and ``--version`` to a parser."""
     parser.add_argument(
         "--log-level",
-        type=str.lower,
-        choices=LOG_LEVELS,
-        help=f"the least level that is logged; default: ${LEVEL_VARIABLE}, else info",
+        type=_levels,
+        metavar=LEVELS_METAVAR,
+        help=f"the least level that is logged, of all events or those of a noun, such as"
+        f" source=debug; levels are {', '.join(LOG_LEVELS)}; default: ${LEVEL_VARIABLE}, else info",
     )
     parser.add_argument(
         "--log-format",
@@ -47,7 +50,16 @@ def export_log_options(parser: argparse.ArgumentParser, options: argparse.Namesp
         if value is not None:
             os.environ[variable] = value
     try:
-        log_level()
+        start_levels()
         log_format()
     except ConfigError as error:
         parser.error(str(error))
+
+
+def _levels(text: str) -> str:
+    """The text, if it names levels."""
+    try:
+        parse_levels(text)
+    except ConfigError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text

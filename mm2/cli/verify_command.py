@@ -158,7 +158,9 @@ def _task(spec: ComparisonSpec, parts: list[ComparedPart]) -> Callable[[int], Pa
     def compare(index: int) -> PartResult:
         from flows.spark.task_progress import ProgressLines  # noqa: PLC0415
         from flows.verify.compare_part import compare_part  # noqa: PLC0415
+        from mm2.telemetry.logs import configure_task_logs  # noqa: PLC0415
 
+        configure_task_logs()
         return compare_part(spec, parts, index, ProgressLines(index))
 
     return compare

@@ -12,11 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-import structlog
-
-from mm2.telemetry.events import EVENTS
-from mm2.telemetry.log_settings import log_level
-from mm2.telemetry.logs import follow_level
+from mm2.telemetry.log_settings import NOUNS, start_levels
+from mm2.telemetry.logs import choose_levels
 
 ROOT: Final = "root"
 LEVELS: Final[Mapping[str, int]] = {
@@ -39,7 +36,6 @@ _NAMES: Final = {
     "critical": "FATAL",
 }
 """Java's names of the levels that the environment can choose."""
-_METHODS: Final = {"warning": 30, "critical": 50, "exception": 40}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +94,9 @@ class LogLevels:
 
     def __init__(self, chosen: ChosenLevels | None = None) -> None:
         self._chosen = chosen
-        self._levels = {ROOT: Level(_NAMES[log_level()])}
+        begun = start_levels()
+        named = {ROOT: begun.root, **begun.nouns}
+        self._levels = {each: Level(_NAMES[level]) for each, level in named.items()}
 
     def all(self) -> Mapping[str, Level]:
         """The loggers whose level has been set, by their names."""
@@ -134,17 +132,8 @@ class LogLevels:
         self._follow()
 
     def _follow(self) -> None:
-        follow_level(min(LEVELS[each.name] for each in self._levels.values()), self._filtered)
-
-    def _filtered(
-        self, _logger: object, method: str, event: structlog.typing.EventDict
-    ) -> structlog.typing.EventDict:
-        """Drops what is below the level of its own logger."""
-        noun = str(event.get("event", "")).partition(".")[0]
-        level = self._levels.get(noun, self._levels[ROOT])
-        if _number(method) < LEVELS[level.name]:
-            raise structlog.DropEvent
-        return event
+        numbers = {each: LEVELS[level.name] for each, level in self._levels.items()}
+        choose_levels(numbers.pop(ROOT), numbers)
 
 
 def take_levels(levels: Mapping[str, str]) -> None:
@@ -155,8 +144,4 @@ def take_levels(levels: Mapping[str, str]) -> None:
 
 def known_loggers() -> frozenset[str]:
     """The names that loggers can have."""
-    return frozenset({ROOT, *(event.partition(".")[0] for event in EVENTS)})
-
-
-def _number(method: str) -> int:
-    return _METHODS.get(method) or LEVELS.get(method.upper(), LEVELS["INFO"])
+    return NOUNS | {ROOT}

@@ -3,25 +3,75 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final, TextIO
 
 from mm2.errors import ConfigError
+from mm2.telemetry.events import EVENTS
 
 LEVEL_VARIABLE: Final = "MM2_LOG_LEVEL"
 FORMAT_VARIABLE: Final = "MM2_LOG_FORMAT"
 LOG_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
+LEVELS_METAVAR: Final = "LEVEL[,NOUN=LEVEL...]"
 FORMATS: Final = ("auto", "console", "json")
 """``auto`` is ``console`` on a terminal and ``json`` elsewhere."""
+NOUNS: Final = frozenset(event.partition(".")[0] for event in EVENTS)
+"""What events begin with: each has a level of its own, if one is given."""
+
+_DEFAULT: Final = "info"
 
 
-def log_level() -> str:
+@dataclass(frozen=True, slots=True)
+class StartLevels:
     """
-    The level that a process begins with.
+    The levels that a process begins with.
+
+    Attributes:
+        root: of all events whose noun is not among ``nouns``.
+        nouns: levels by the nouns of events.
+    """
+
+    root: str
+    nouns: Mapping[str, str] = field(default_factory=dict)
+
+
+def parse_levels(text: str, default: str = _DEFAULT) -> StartLevels:
+    """
+    Reads levels such as ``warning``, ``source=debug`` or ``warning,source=debug``.
+
+    Args:
+        default: the level of events whose noun is not named, unless the text says it.
 
     Raises:
-        ConfigError: the variable has another value.
+        ConfigError: a level or a noun that does not exist.
     """
-    return _chosen(LEVEL_VARIABLE, LOG_LEVELS, "info")
+    root, nouns = default, dict[str, str]()
+    for part in filter(None, (each.strip().lower() for each in text.split(","))):
+        noun, has_noun, level = part.rpartition("=")
+        if level not in LOG_LEVELS:
+            raise ConfigError(f"{part}: the level must be one of {', '.join(LOG_LEVELS)}")
+        if has_noun and noun not in NOUNS:
+            known = ", ".join(sorted(NOUNS))
+            raise ConfigError(f"{part}: no event begins with {noun!r}; there are {known}")
+        if has_noun:
+            nouns[noun] = level
+        else:
+            root = level
+    return StartLevels(root, nouns)
+
+
+def start_levels() -> StartLevels:
+    """
+    The levels that this process begins with.
+
+    Raises:
+        ConfigError: the variable has a level or a noun that does not exist.
+    """
+    try:
+        return parse_levels(os.environ.get(LEVEL_VARIABLE, ""))
+    except ConfigError as error:
+        raise ConfigError(f"{LEVEL_VARIABLE}={error}") from None
 
 
 def log_format() -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, TextIO
 
@@ -23,10 +23,11 @@ from mm2.config.text.expressions import hidden_in, hide
 from mm2.core.json_text import read_json
 from mm2.telemetry.event_counts import EVENT_COUNTS
 from mm2.telemetry.events import EVENTS
-from mm2.telemetry.log_settings import log_format, log_level, wants_colours
+from mm2.telemetry.log_settings import StartLevels, log_format, start_levels, wants_colours
 from mm2.telemetry.recent_events import RECENT_EVENTS
 
 _LEVELS: Final = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
+_METHODS: Final = {**_LEVELS, "exception": 40}
 _NAMES: Final = frozenset(
     {"event", "level", "timestamp", "flow", "source", "target", "cluster", "connector", "topic"}
     | {"partition", "group", "key"}
@@ -67,36 +68,40 @@ def _explain_event(
     return {**event, "timestamp": str(event.get("timestamp", ""))[:19].replace("T", " ")}
 
 
-def follow_level(least: int, chosen: structlog.typing.Processor) -> None:
+def choose_levels(root: int, nouns: Mapping[str, int]) -> None:
     """
-    Lets events of at least this level through to ``chosen``, which may drop some of them.
+    Lets events through that have at least the level of their noun.
 
     Args:
-        least: the number of the level.
-        chosen: the first of the processors from now on; a second call replaces it.
+        root: the number of the level of all others.
+        nouns: those of the nouns that have one. A second call replaces the first.
     """
+    least = min((root, *nouns.values()))
     processors = [
         each for each in structlog.get_config()["processors"] if not isinstance(each, _Chosen)
     ]
     structlog.configure(
-        processors=[_Chosen(chosen), *processors],
+        processors=[_Chosen(root, nouns), *processors],
         wrapper_class=structlog.make_filtering_bound_logger(min(50, least // 10 * 10)),
     )
 
 
 class _Chosen:
-    """Marks the processor that chooses among events, so that it can be replaced."""
+    """The first of the processors: drops what is below the level of its noun."""
 
-    def __init__(self, choose: structlog.typing.Processor) -> None:
-        self._choose = choose
+    def __init__(self, root: int, nouns: Mapping[str, int]) -> None:
+        self._root, self._nouns = root, dict(nouns)
 
     def __call__(
-        self, logger: object, method: str, event: structlog.typing.EventDict
-    ) -> structlog.typing.ProcessorReturnValue:
-        return self._choose(logger, method, event)
+        self, _logger: object, method: str, event: structlog.typing.EventDict
+    ) -> structlog.typing.EventDict:
+        noun = str(event.get("event", "")).partition(".")[0]
+        if _METHODS.get(method, 20) < self._nouns.get(noun, self._root):
+            raise structlog.DropEvent
+        return event
 
 
-def configure_command_logs(least: str = "warning") -> None:
+def configure_command_logs(levels: StartLevels | None = None) -> None:
     """
     Events go to standard error; what a command is asked for has standard output.
 
@@ -104,10 +109,15 @@ def configure_command_logs(least: str = "warning") -> None:
     captures them.
 
     Args:
-        least: the level from which they do.
+        levels: from which they do; that is ``warning`` for all, if None.
     """
     _quiet_libraries()
-    structlog.configure(logger_factory=partial(_CommandLogger, _LEVELS[least]))
+    levels = levels or StartLevels("warning")
+    nouns = {each: _LEVELS[level] for each, level in levels.nouns.items()}
+    least = min((_LEVELS[levels.root], *nouns.values()))
+    structlog.configure(logger_factory=partial(_CommandLogger, least))
+    if nouns:
+        choose_levels(_LEVELS[levels.root], nouns)
 
 
 class _CommandLogger:
@@ -174,6 +184,7 @@ def relay(line: str) -> bool:
 
 
 def _configure(stream: TextIO, *renderers: structlog.typing.Processor) -> None:
+    levels = start_levels()
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -183,10 +194,13 @@ def _configure(stream: TextIO, *renderers: structlog.typing.Processor) -> None:
             _hide_resolved,
             *renderers,
         ],
-        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[log_level()]),
+        wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[levels.root]),
         logger_factory=structlog.WriteLoggerFactory(file=stream),
         cache_logger_on_first_use=False,
     )
+    if levels.nouns:
+        nouns = {each: _LEVELS[level] for each, level in levels.nouns.items()}
+        choose_levels(_LEVELS[levels.root], nouns)
 
 
 def _hide_resolved(

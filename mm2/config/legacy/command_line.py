@@ -41,6 +41,7 @@ class CommandLine:
         repartitions: whether keys decide about partitions.
         dead_letter_topic: for skipped records.
         metrics: host and port where they are served; None is nowhere.
+        log_levels: as they are written; None are those of the environment.
         warnings: about older spellings, and flags without effect.
     """
 
@@ -58,6 +59,7 @@ class CommandLine:
     repartitions: bool
     dead_letter_topic: str | None
     metrics: tuple[str, int] | None
+    log_levels: str | None
     warnings: tuple[str, ...]
 
 
@@ -137,6 +139,7 @@ class _Reader:
             repartitions=flags.REPARTITION in self._given,
             dead_letter_topic=get(flags.DEAD_LETTERS),
             metrics=self._address(flags.METRICS),
+            log_levels=get(flags.LOG_LEVEL),
             warnings=tuple(self._warnings),
         )
         self._check_together(found)

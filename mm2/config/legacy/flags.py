@@ -43,6 +43,7 @@ METRICS: Final = "--metrics.listener"
 NEW_CONSUMER: Final = "--new.consumer"
 REPARTITION: Final = "--repartition"
 DEAD_LETTERS: Final = "--dead.letter.topic"
+LOG_LEVEL: Final = "--log-level"
 
 FLAGS: Final = (
     Flag(
@@ -124,6 +125,12 @@ FLAGS: Final = (
         name=METRICS,
         value="HOST:PORT",
         doc="Where GET /metrics answers in Prometheus' text format; nowhere unless given.",
+    ),
+    Flag(
+        name=LOG_LEVEL,
+        value="LEVEL",
+        doc="The least level that is logged, of all events or of those of a noun, such as"
+        " warning,source=debug. Default: $MM2_LOG_LEVEL, else info.",
     ),
     Flag(
         name=NEW_CONSUMER,

@@ -130,3 +130,10 @@ def test_a_class_of_javas_is_refused_with_the_reason() -> None:
 def test_dead_letters_need_records_that_are_skipped() -> None:
     found = problems(*FILES, "--include", "a", "--dead.letter.topic", "d")
     assert "add --abort.on.send.failure false" in found[0]
+
+
+def test_levels_of_the_log_are_as_they_are_written() -> None:
+    assert read("--include", "a").log_levels is None
+    assert read("--include", "a", "--log-level=warning,source=debug").log_levels == (
+        "warning,source=debug"
+    )

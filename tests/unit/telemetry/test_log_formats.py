@@ -6,13 +6,18 @@ import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import structlog
+from click.testing import CliRunner
 
 from mm2 import __version__
+from mm2.cli.mm2 import main
+from mm2.errors import ConfigError
 from mm2.telemetry.levels import LogLevels
-from mm2.telemetry.logs import configure_logs, configure_task_logs
+from mm2.telemetry.log_settings import parse_levels
+from mm2.telemetry.logs import configure_command_logs, configure_logs, configure_task_logs
 
 log = structlog.get_logger()
 
@@ -91,6 +96,47 @@ def test_the_environment_chooses_the_level(
     assert len(_logged(io.StringIO()).splitlines()) == lines
 
 
+@pytest.mark.parametrize(
+    ("levels", "seen"),
+    [
+        ("source=debug", ["source.debugged", "source.said", "flow.said"]),
+        ("Warning, source=DEBUG", ["source.debugged", "source.said"]),
+        ("source=error,flow=info,error", ["flow.said"]),
+    ],
+)
+def test_the_environment_chooses_levels_of_single_nouns(
+    monkeypatch: pytest.MonkeyPatch, levels: str, seen: list[str]
+) -> None:
+    monkeypatch.setenv("MM2_LOG_LEVEL", levels)
+    stream = io.StringIO()
+    configure_logs(stream)
+    log.debug("source.debugged")
+    log.debug("flow.debugged")
+    log.info("source.said")
+    log.info("flow.said")
+    assert [json.loads(line)["event"] for line in stream.getvalue().splitlines()] == seen
+
+
+@pytest.mark.parametrize(
+    ("given", "seen"),
+    [
+        (None, ["flow.warned"]),
+        ("source=debug", ["source.debugged", "flow.warned"]),
+        ("error,source=debug", ["source.debugged"]),
+    ],
+)
+def test_commands_log_from_the_given_levels_on(
+    capsys: pytest.CaptureFixture[str], given: str | None, seen: list[str]
+) -> None:
+    configure_command_logs(parse_levels(given, "warning") if given else None)
+    log.debug("source.debugged")
+    log.debug("flow.debugged")
+    log.warning("flow.warned")
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if not any(name in line for name in seen)] == []
+    assert len(lines) == len(seen)
+
+
 def test_tasks_log_from_the_level_of_the_environment_on(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -105,9 +151,10 @@ def test_tasks_log_from_the_level_of_the_environment_on(
 def test_levels_over_rest_begin_with_that_of_the_environment(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("MM2_LOG_LEVEL", "warning")
+    monkeypatch.setenv("MM2_LOG_LEVEL", "warning,source=debug")
     levels = LogLevels()
-    assert [level.name for level in levels.all().values()] == ["WARN"]
+    found = {logger: level.name for logger, level in levels.all().items()}
+    assert found == {"root": "WARN", "source": "DEBUG"}
 
 
 _PROGRAMS = ("connect_mirror_maker", "connect_distributed", "connect_standalone")
@@ -121,10 +168,39 @@ def test_programs_say_their_version(program: str) -> None:
 
 @pytest.mark.parametrize("program", _PROGRAMS)
 def test_programs_refuse_other_levels(program: str) -> None:
-    done = _run(program, "--log-level", "loud", __file__)
-    assert done.returncode != 0
-    assert "loud" in done.stderr
-    assert "warning" in done.stderr
+    for levels in ("loud", "source=loud"):
+        done = _run(program, "--log-level", levels, __file__)
+        assert done.returncode != 0
+        assert f"{levels}: the level must be one of debug, info, warning" in done.stderr
+
+
+def test_a_noun_without_events_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"no event begins with 'sauce'; there are .*source"):
+        parse_levels("warning,sauce=debug")
+
+
+def test_mm2_refuses_other_levels() -> None:
+    done = CliRunner().invoke(main, ["--log-level", "source=loud", "config"])
+    assert done.exit_code == 2
+    assert "source=loud: the level must be one of debug" in done.stderr
+
+
+_LEGACY_FLAGS = ("--consumer.config", "PATH", "--producer.config", "PATH", "--include", "a")
+
+
+def test_the_legacy_tool_refuses_other_levels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "clients.properties"
+    file.write_text("bootstrap.servers = localhost:9\ngroup.id = g\n")
+    flags = [str(file) if word == "PATH" else word for word in _LEGACY_FLAGS]
+    done = _run("kafka_mirror_maker", *flags, "--log-level", "source=loud")
+    assert done.returncode == 1
+    assert "kafka-mirror-maker: --log-level: source=loud: the level must be" in done.stderr
+    monkeypatch.setenv("MM2_LOG_LEVEL", "loud")
+    done = _run("kafka_mirror_maker", *flags)
+    assert done.returncode == 1
+    assert "kafka-mirror-maker: MM2_LOG_LEVEL=loud: the level must be" in done.stderr
 
 
 def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
