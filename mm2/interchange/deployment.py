@@ -16,7 +16,13 @@ from mm2.interchange.named_files import NamedFile, named_files
 from mm2.interchange.properties_text import property_line
 from mm2.interchange.scrape_job import ScrapeJob, scrape_job
 from mm2.interchange.secret_references import References, references
-from mm2.interchange.spark_on_kubernetes import POD_FIELDS, for_driver_in_pod, is_on_kubernetes
+from mm2.interchange.spark_on_kubernetes import (
+    POD_FIELDS,
+    files_of_executors,
+    for_driver_in_pod,
+    is_on_kubernetes,
+    with_executor_files,
+)
 from mm2.stop_deadlines import CLASSES_S, JVM_S, PROCESS_S, REST_S, herders_s
 
 _KUBERNETES: Final = "kubernetes"
@@ -42,6 +48,7 @@ class Deployment:
         properties: text of the configuration, without secrets.
         references: what it reads from elsewhere.
         files: that it names by their paths, outside of folders that it reads as a whole.
+        executor_files: those that tasks need where these are in pods of their own.
         listeners: that others than the machine itself can reach.
         scrape: how Prometheus gets a node's metrics; None if it does not.
         grace_s: seconds from SIGTERM until the process may be killed.
@@ -58,6 +65,7 @@ class Deployment:
     properties: str
     references: References
     files: Sequence[NamedFile]
+    executor_files: Sequence[NamedFile]
     listeners: DeployedListeners
     scrape: ScrapeJob | None
     grace_s: int
@@ -94,15 +102,20 @@ def deployment_of(
     in_pods = kind == _KUBERNETES and is_on_kubernetes(maker.raw)
     found = references(for_driver_in_pod(maker.raw) if in_pods else maker.raw)
     listeners = deployed_listeners(maker, opens=kind in _CONTAINERS)
+    written = found.properties
+    in_executors = files_of_executors(written, found.folders) if in_pods else ()
+    if in_executors:
+        written = with_executor_files(written)
     tasks = 0 if in_pods else sum(_tasks(flow) for flow in flows if flow.source.enabled)
     return Deployment(
         name=name,
         image=image,
         replicas=replicas,
         namespace=namespace,
-        properties=_written({**found.properties, **listeners.added}),
+        properties=_written({**written, **listeners.added}),
         references=found,
         files=named_files(found.properties, found.folders),
+        executor_files=in_executors,
         listeners=listeners,
         scrape=scrape_job(maker, name),
         grace_s=_grace_s(flows),

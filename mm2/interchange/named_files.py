@@ -12,6 +12,9 @@ from mm2.config.text.expressions import expressions
 
 CONFIGURATION_FOLDER: Final = "/etc/mm2"
 _KEY: Final = re.compile(r"(?:.*\.)?ssl\.(?:key|trust)store\.location|rest\.basic\.auth\.file")
+_OF_NODE: Final = re.compile(r"(?:admin\.|metrics\.)?listeners\..*|rest\..*")
+"""Keys that only a node reads, and no task."""
+
 _NOT_FOR_KEYS: Final = re.compile(r"[^-._A-Za-z0-9]+")
 
 
@@ -48,6 +51,16 @@ class NamedFile:
         return self.path.removeprefix(folder) if self.path.startswith(folder) else None
 
 
+def names_file(key: str) -> bool:
+    """Whether the value of a key is the path of a file."""
+    return _KEY.fullmatch(key) is not None
+
+
+def read_by_tasks(properties: Mapping[str, str]) -> dict[str, str]:
+    """The properties that tasks may read, too: their clients' among them."""
+    return {key: value for key, value in properties.items() if not _OF_NODE.fullmatch(key)}
+
+
 def named_files(properties: Mapping[str, str], folders: Sequence[str]) -> tuple[NamedFile, ...]:
     """
     The files that keys name: key stores, trust stores, and the passwords of REST.
@@ -55,7 +68,7 @@ def named_files(properties: Mapping[str, str], folders: Sequence[str]) -> tuple[
     Args:
         folders: that are mounted anyway; their files need nothing more.
     """
-    named = (value.strip() for key, value in properties.items() if _KEY.fullmatch(key))
+    named = (value.strip() for key, value in properties.items() if names_file(key))
     files = [NamedFile(each) for each in named if each and not any(expressions(each))]
     mounted = tuple(f"{each.rstrip('/')}/" for each in folders)
     return tuple({each.path: each for each in files if not each.path.startswith(mounted)}.values())

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
+from mm2.config.text.expressions import expressions
+from mm2.interchange.named_files import (
+    CONFIGURATION_FOLDER,
+    NamedFile,
+    named_files,
+    names_file,
+    read_by_tasks,
+)
 from mm2.interchange.secret_references import with_variables
 
 IMAGE_KEY: Final = "spark.kubernetes.container.image"
@@ -15,6 +23,11 @@ POD_FIELDS: Final[Mapping[str, str]] = {
 }
 """Fields of the driver's pod by the variables that hold them."""
 
+EXECUTOR_FILE: Final = "executor.yaml"
+"""What executors mount, as a pod template beside the configuration."""
+
+_TEMPLATE_KEY: Final = "spark.kubernetes.executor.podTemplateFile"
+_TEMPLATE: Final = f"{CONFIGURATION_FOLDER}/{EXECUTOR_FILE}"
 _OF_POD: Final = {
     "spark.driver.host": "MM2_POD_IP",
     "spark.kubernetes.driver.pod.name": "MM2_POD_NAME",
@@ -36,3 +49,39 @@ def for_driver_in_pod(raw: Mapping[str, str]) -> dict[str, str]:
     """
     missing = {key: variable for key, variable in _OF_POD.items() if key not in raw}
     return with_variables(raw, missing)
+
+
+def files_of_executors(
+    properties: Mapping[str, str], folders: Sequence[str]
+) -> tuple[NamedFile, ...]:
+    """
+    The files that executors need, and get by a template of ours.
+
+    None if the file names a template of its own: executors have one at most.
+    """
+    if _TEMPLATE_KEY in properties:
+        return ()
+    return named_files(read_by_tasks(properties), folders)
+
+
+def has_own_template(properties: Mapping[str, str]) -> bool:
+    """Whether files for executors are up to the template of the user's own."""
+    own = properties.get(_TEMPLATE_KEY, _TEMPLATE) != _TEMPLATE
+    return own and bool(named_files(read_by_tasks(properties), ()))
+
+
+def with_executor_files(properties: Mapping[str, str]) -> dict[str, str]:
+    """
+    The same configuration, with the template that mounts files.
+
+    Executors begin in a folder of their own: relative paths become what they are in a node.
+    """
+    return {
+        **{key: _absolute(key, value) for key, value in properties.items()},
+        _TEMPLATE_KEY: _TEMPLATE,
+    }
+
+
+def _absolute(key: str, value: str) -> str:
+    is_path = names_file(key) and value.strip() and not any(expressions(value))
+    return NamedFile(value.strip()).path if is_path else value

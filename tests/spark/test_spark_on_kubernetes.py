@@ -46,13 +46,17 @@ def test_the_role_allows_what_spark_asks_and_executors_are_as_the_schema_says(
 ) -> None:
     with fake_kubernetes("mm2-0") as kubernetes:
         rendered = _rendered(tmp_path, kubernetes)
-        _run_driver(rendered, kubernetes)
+        _run_driver(rendered, kubernetes, tmp_path)
     kinds = {each["kind"]: each for each in kubernetes.made}
     for each in kinds.values():
         kubernetes_validate.validate(each, _RELEASE, strict=True)
     (owner,) = kinds["Pod"]["metadata"]["ownerReferences"]
     (container,) = kinds["Pod"]["spec"]["containers"]
     assert (owner["name"], container["image"]) == ("mm2-0", "executor:1")
+    (mount,) = [each for each in container["volumeMounts"] if each["name"] == "mm2-files"]
+    assert (mount["mountPath"], mount["subPath"]) == ("/trust.jks", "trust.jks")
+    volumes = {each["name"]: each for each in kinds["Pod"]["spec"]["volumes"]}
+    assert volumes["mm2-files"]["secret"]["secretName"] == "mm2-files"
     assert ("pods", "create") in kubernetes.asked
     assert kubernetes.asked <= _allowed(rendered)
 
@@ -66,6 +70,7 @@ def _rendered(folder: Path, kubernetes: FakeKubernetes) -> dict[str, Any]:
         "A->B.enabled": "true",
         "spark.master": f"k8s://{kubernetes.url}",
         "spark.kubernetes.container.image": "executor:1",
+        "A.ssl.truststore.location": "trust.jks",
     }
     file.write_text("".join(f"{key} = {value}\n" for key, value in settings.items()))
     done = CliRunner().invoke(main, ["render", "kubernetes", str(file)])
@@ -73,13 +78,15 @@ def _rendered(folder: Path, kubernetes: FakeKubernetes) -> dict[str, Any]:
     return {each["kind"]: each for each in yaml.safe_load_all(done.stdout)}
 
 
-def _run_driver(rendered: dict[str, Any], kubernetes: FakeKubernetes) -> None:
+def _run_driver(rendered: dict[str, Any], kubernetes: FakeKubernetes, folder: Path) -> None:
     fields = {
         "status.podIP": "127.0.0.1",
         "metadata.name": kubernetes.driver,
         "metadata.namespace": "kafka",
     }
-    text = rendered["ConfigMap"]["data"]["mm2.properties"]
+    for name, text in rendered["ConfigMap"]["data"].items():
+        (folder / name).write_text(text)
+    text = rendered["ConfigMap"]["data"]["mm2.properties"].replace("/etc/mm2/", f"{folder}/")
     given = {
         key: re.sub(r"\$\{env:(\w+)\}", lambda found: fields[POD_FIELDS[found[1]]], value)
         for key, value in parse(text.encode()).values.items()

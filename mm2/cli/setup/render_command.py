@@ -68,7 +68,7 @@ def render(
     # Templates take a moment to import; other commands do without.
     from mm2.interchange.deployment import deployment_of  # noqa: PLC0415
     from mm2.interchange.manifests import SHIPPED, manifests  # noqa: PLC0415
-    from mm2.interchange.spark_on_kubernetes import IMAGE_KEY  # noqa: PLC0415
+    from mm2.interchange.spark_on_kubernetes import IMAGE_KEY, has_own_template  # noqa: PLC0415
 
     try:
         deployment = deployment_of(
@@ -91,6 +91,8 @@ def render(
     )
     if deployment.pod_fields and IMAGE_KEY not in deployment.references.properties:
         tell([f"{file}: no {IMAGE_KEY}: name an image of Spark with Python and mm2 for executors."])
+    if deployment.pod_fields and has_own_template(deployment.references.properties):
+        tell([f"{file}: its own template of executors has to mount the files that it names."])
     if deployment.listeners.rest is None and deployment.listeners.probed is None:
         tell(["REST listens on the machine alone, or not at all: there are no probes."])
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import kubernetes_validate
 import yaml
 
-from tests.support.rendered import render
+from mm2.config.text.properties import parse
+from tests.support.rendered import objects, render
 
 _FILES = {
     "rest__basic__auth__file": "/etc/mm2/users",
@@ -68,3 +69,42 @@ def test_a_file_of_a_folder_that_is_mounted_is_not_mounted_again(tmp_path: Path)
     assert render(tmp_path, "compose", "--output", str(out), **changes).exit_code == 0
     service = yaml.safe_load((out / "compose.yaml").read_text())["services"]["mm2"]
     assert service["volumes"][2:] == [f"{tmp_path}:{tmp_path}:ro"]
+
+
+_IN_PODS = {
+    "spark__master": "k8s://https://k",
+    "spark__kubernetes__container__image": "e:1",
+}
+
+
+def test_executors_in_pods_mount_the_files_of_their_clients(tmp_path: Path) -> None:
+    found = objects(tmp_path, **_FILES, **_IN_PODS)
+    kubernetes_validate.validate(found["ConfigMap"], "1.33", strict=True)
+    data = found["ConfigMap"]["data"]
+    values = parse(data["mm2.properties"].encode()).values
+    assert values["spark.kubernetes.executor.podTemplateFile"] == "/etc/mm2/executor.yaml"
+    assert values["B.consumer.ssl.keystore.location"] == "/own.p12"
+    assert values["A.ssl.keystore.location"] == "${env:KEY_STORE}"
+    pod = yaml.safe_load(data["executor.yaml"])
+    kubernetes_validate.validate(pod, "1.33", strict=True)
+    (container,) = pod["spec"]["containers"]
+    mounts = {each["mountPath"]: each["subPath"] for each in container["volumeMounts"]}
+    assert mounts == {"/stores/trust.jks": "stores-trust.jks", "/own.p12": "own.p12"}
+    (volume,) = pod["spec"]["volumes"]
+    assert volume["secret"]["secretName"] == "mm2-files"
+    assert {each["key"] for each in volume["secret"]["items"]} == set(mounts.values())
+
+
+def test_executors_without_files_need_no_template(tmp_path: Path) -> None:
+    data = objects(tmp_path, rest__basic__auth__file="/etc/mm2/users", **_IN_PODS)["ConfigMap"]
+    assert set(data["data"]) == {"mm2.properties"}
+    assert "podTemplateFile" not in data["data"]["mm2.properties"]
+
+
+def test_a_template_of_the_user_s_own_stays_and_has_to_mount_files(tmp_path: Path) -> None:
+    own = {"spark__kubernetes__executor__podTemplateFile": "/own/executor.yaml"}
+    done = render(tmp_path, "kubernetes", **_FILES, **_IN_PODS, **own)
+    found = {each["kind"]: each for each in yaml.safe_load_all(done.stdout)}
+    assert set(found["ConfigMap"]["data"]) == {"mm2.properties"}
+    assert "/own/executor.yaml" in found["ConfigMap"]["data"]["mm2.properties"]
+    assert "its own template of executors has to mount the files" in done.stderr
