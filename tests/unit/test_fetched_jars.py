@@ -14,16 +14,17 @@ from tests.support.layout import ROOT
 _SCRIPT = "fetch-kafka"
 _JAVA = "#!/bin/sh\n"
 _MAVEN = """#!/bin/sh
+printf '\\033[0m'
 for word; do
     case $word in
-    *"$REFUSED") exit 1 ;;
+    *"$REFUSED") echo "no such jar"; exit 1 ;;
     -DoutputDirectory=*) libs=${word#*=} ;;
     esac
 done
 mkdir -p "$libs"
 touch "$libs/fetched.jar"
 """
-"""Refuses a pom of that name, and fetches one jar for every other one."""
+"""Resets colours; refuses a pom of that name, and fetches one jar for every other one."""
 
 
 class _Place:
@@ -49,6 +50,7 @@ class _Place:
             text=True,
             check=False,
         )
+        assert done.stdout == ""
         return done.returncode, done.stderr
 
     def change(self, pom: str) -> None:
@@ -88,6 +90,7 @@ def test_a_client_that_cannot_be_fetched_keeps_nobody_from_starting(place: _Plac
     status, said = place.fetch(refused="connect-client-pom.xml")
     assert status == 0
     assert "the test that needs it fails" in said
+    assert "no such jar" in said
     assert "Fetching connect-client-pom.xml" in place.fetch()[1]
 
 
