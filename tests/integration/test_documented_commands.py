@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,11 +14,10 @@ from confluent_kafka import Consumer
 from mm2.demo.broker_settings import free_ports
 from tests.support.cluster import KafkaCluster
 from tests.support.connect import distributed, sample
-from tests.support.eventually import PATIENCE_S, eventually
+from tests.support.eventually import eventually
 from tests.support.layout import ROOT
-from tests.support.mirror import Mirror, properties
-from tests.support.records import Sample, consume, create_topic, produce
 from tests.support.rest_client import RestClient
+from tests.support.shown_scene import Scene, mirrored
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(600)]
 
@@ -30,8 +26,8 @@ _COMMAND = re.compile(r"(?: {3,4})?((?:mm2 [a-z-]+|curl) .*)")
 _INDENTED = "    mm2 "
 _FENCE = "```"
 _ELSEWHERE = {
-    " --watch": "integration/test_status_command.py",
-    " --follow": "unit/cli/test_events_command.py",
+    " --watch": "integration/test_documented_procedures.py",
+    " --follow": "integration/test_documented_procedures.py",
     " --url": "unit/cli/test_events_command.py",
     "offset-manager serve ": "integration/test_offset_manager.py",
     "offset-manager check ": "integration/test_offset_manager_shown.py",
@@ -40,11 +36,13 @@ _ELSEWHERE = {
     "mm2 dump ": "integration/test_dump_command.py",
     "mm2 dump-log ": "unit/cli/test_dump_log.py",
     "mm2 package-env ": "integration/test_spark_cluster.py",
-    "mm2 verify mm2": "integration/test_verify_command.py",
 }
 """Commands that do not end, take long or need files of a broker, and the tests that run them."""
 
-_OF_OTHERS = {":8081/": "a schema registry, which is no part of mm2"}
+_OF_OTHERS = {
+    ":8081/": "a schema registry, which is no part of mm2",
+    " --topics _schemas": "a flow that copies a registry, as that of the pages does not",
+}
 """Parts of commands that are not run, and what they ask."""
 
 _STOPPED = {"move-positions.md"}
@@ -56,20 +54,7 @@ _LAST = {*_STOPPED, "use-the-rest-interface.md"}
 _OF_WORKERS = "run-in-connect.md"
 """Its commands ask a worker of Connect."""
 
-_NODE = re.compile(r"\b(localhost|127\.0\.0\.1):8083\b")
-
-_CURL, _CURL_OR_FAIL = "curl ", "curl -S --fail-with-body "
-"""The latter ends with an error where the answer is one."""
-
-_ASK_AGAIN = re.compile(r'"error_code": ?409\b')
-"""What the pages say of this answer."""
-
 _STOP, _RESUME = "mm2 flows stop mm2.properties", "mm2 flows resume mm2.properties"
-
-_NEW_FILE = "mm2 init "
-
-_OF_A_PARTITION = 110
-"""Records; pages name offsets below 100."""
 
 
 def _commands(page: Path) -> list[str]:
@@ -94,80 +79,14 @@ def _whole(command: str, more: Iterator[str]) -> str:
     return command
 
 
-class _Scene:
-    """Two clusters, and a folder for each page."""
-
-    def __init__(self, source: KafkaCluster, target: KafkaCluster, folder: Path) -> None:
-        self.source, self.target, self.folder = source, target, folder
-        (self._port,) = free_ports(1)
-        self._env = {
-            **os.environ,
-            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
-            "XDG_DATA_HOME": str(folder),
-        }
-
-    def text(self) -> str:
-        """The properties file of the pages."""
-        clusters = {"A": self.source.bootstrap, "B": self.target.bootstrap}
-        topics = {"A->B.enabled": "true", "A->B.topics": "orders, payments.*", "tasks.max": "3"}
-        listener = f"http://127.0.0.1:{self._port}"
-        return properties(clusters, {**topics, "listeners": listener, "rest.read.only": "false"})
-
-    def run(
-        self, page: str, command: str, *, port: int | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        """
-        Runs a command in the folder of its page, which has what the page speaks of.
-
-        What asks the node on this machine, asks the mirror, or who listens on ``port``.
-        """
-        folder = self.folder / page
-        if not folder.exists():
-            folder.mkdir()
-            (folder / "mm2.properties").write_text(self.text())
-            if "import strimzi" in (_PAGES / page).read_text():
-                exported = self.run(page, "mm2 export mm2.properties --as strimzi").stdout
-                (folder / "kafka-mirror-maker-2.yaml").write_text(exported)
-        servers = {
-            "kafka-1:9092": self.source,
-            "kafka-2:9092": self.target,
-            "127.0.0.1:9092": self.source,
-        }
-        for written, cluster in servers.items():
-            command = command.replace(written, cluster.bootstrap)
-        command = command.replace("primary->standby", "A->B")
-        if command.startswith(_NEW_FILE):
-            (folder / "mm2.properties").unlink()
-        command = _NODE.sub(rf"\1:{port or self._port}", command)
-        command = command.replace(_CURL, _CURL_OR_FAIL, 1)
-        return eventually(
-            lambda: self._ended(command, folder),
-            until=lambda ended: not _ASK_AGAIN.search(ended.stdout),
-        )
-
-    def _ended(self, command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-        words = ["/bin/sh", "-c", command]
-        return subprocess.run(  # noqa: PLW1510 - its status is looked at
-            words, cwd=folder, env=self._env, text=True, capture_output=True, timeout=PATIENCE_S
-        )
-
-
 @pytest.fixture(scope="module")
-def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[_Scene]:
-    """A mirror that has copied some records of what the pages name."""
-    folder = tmp_path_factory.mktemp("pages")
-    with KafkaCluster("A") as source, KafkaCluster("B") as target:
-        for topic, partitions in (("orders", 4), ("payments.eu", 1), ("_schemas", 1)):
-            create_topic(source.bootstrap, topic, partitions)
-            count = partitions * _OF_A_PARTITION
-            samples = [Sample(value=b"%d" % n, partition=n % partitions) for n in range(count)]
-            produce(source.bootstrap, topic, samples)
-        scene = _Scene(source, target, folder)
-        with Mirror(folder, scene.text()) as mirror:
-            consume(target.bootstrap, "A.orders", 4 * _OF_A_PARTITION)
-            with _billing(source, "orders"), _billing(target, "A.orders"):
-                yield scene
-            assert mirror.stop() == 0
+def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    with (
+        mirrored(tmp_path_factory.mktemp("pages")) as scene,
+        _billing(scene.source, "orders"),
+        _billing(scene.target, "A.orders"),
+    ):
+        yield scene
 
 
 @contextmanager
@@ -185,7 +104,7 @@ def _billing(cluster: KafkaCluster, topic: str) -> Iterator[None]:
 
 
 @contextmanager
-def _worker(scene: _Scene) -> Iterator[int]:
+def _worker(scene: Scene) -> Iterator[int]:
     """The port of a worker of Connect at the target, which has no connectors yet."""
     (port,) = free_ports(1)
     listeners = {"listeners": f"http://127.0.0.1:{port}"}
@@ -196,7 +115,7 @@ def _worker(scene: _Scene) -> Iterator[int]:
         assert worker.stop() == 0
 
 
-def test_commands_do_what_their_pages_say(scene: _Scene) -> None:
+def test_commands_do_what_their_pages_say(scene: Scene) -> None:
     """All in one order: some pages change what others show."""
     failed, passed = {}, set()
     pages = {page.name for page in _PAGES.glob("*.md")} - {_OF_WORKERS}
@@ -205,7 +124,7 @@ def test_commands_do_what_their_pages_say(scene: _Scene) -> None:
         if page in _STOPPED:
             commands = [_STOP, *commands, _RESUME]
         for command in commands:
-            if command in passed and not command.startswith(_CURL):
+            if command in passed and not command.startswith("curl "):
                 continue
             ended = scene.run(page, command)
             if ended.returncode == 0:
