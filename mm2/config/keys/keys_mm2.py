@@ -282,9 +282,9 @@ OWN_KEYS: Final = (
         " target are then not copied back to it, whatever topics are called.", field="provenance",
         effects=BUNDLES),
     _source("provenance.origins", Type.LIST, "",
-        "With provenance.headers.enabled: aliases, or ids, of the clusters whose records are copied,"
-        " by these headers; empty: of all but the target. So that of several ways to a cluster"
-        " each record takes one.", check=items(), field="origins", effects=BUNDLES),
+        "With provenance.headers.enabled: aliases, or ids, of the clusters whose records are"
+        " copied, by these headers; empty: of all but the target. So that of several ways to a"
+        " cluster each record takes one.", check=items(), field="origins", effects=BUNDLES),
     _source(DEAD_LETTER_TOPIC, Type.STRING, "",
         "Topic on the target for records that errors.tolerance = all skips, created if it is"
         " missing; empty: they go to the log. Connect has it for sink connectors only.",
