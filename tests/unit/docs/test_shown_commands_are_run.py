@@ -99,4 +99,4 @@ def test_few_commands_are_not_run() -> None:
     shown = _shown()
     without = [each for each in shown if _reason(each)]
     assert len(shown) > 150
-    assert len(without) < 30
+    assert len(without) < len(shown) / 6
