@@ -189,6 +189,9 @@ def provenance_of(
     """
     if not settings.provenance:
         return None
+    if source_id == target_id:
+        # Two clusters that were formatted with one id: nothing would be copied.
+        source_id = target_id = ""
     clusters = {*settings.clusters, *settings.origins, flow.source, flow.target}
     return Provenance(
         flow=flow,

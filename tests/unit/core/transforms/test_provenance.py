@@ -8,6 +8,7 @@ from itertools import permutations
 
 import pytest
 
+from mm2.config.connector_settings import TransformSettings, provenance_of
 from mm2.core.handled_records import SourceRecord, TargetRecord
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
 from mm2.core.transforms.provenance import (
@@ -49,6 +50,15 @@ def _copied(before: SourceRecord, *flows: Provenance) -> SourceRecord | None:
     for flow in flows:
         found = None if found is None else flow.marked(found, _T)
     return found
+
+
+def test_clusters_that_share_an_id_are_told_apart_by_their_aliases() -> None:
+    flow = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
+    found = provenance_of(flow, TransformSettings(provenance=True), "same", "same")
+    assert found is not None
+    copy = found.marked(record(), _T)
+    assert _said(copy, CLUSTER) == b"A"
+    assert _said(copy, CLUSTER_ID) is None
 
 
 def test_the_first_flow_says_where_a_record_comes_from_and_the_next_keep_it() -> None:
