@@ -100,7 +100,7 @@ class HandlerOfBatches:
                 self._kept.pop(target, None)
                 if part.sections is None:
                     kept.close()
-            if self._is_alone and part.covers.stop < cover.stop:
+            if part.is_odd and part.covers.stop < cover.stop:
                 yield range(part.covers.stop, cover.stop), None
                 return
 

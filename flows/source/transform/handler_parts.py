@@ -21,7 +21,7 @@ from flows.source.transform.changed_batches import SEND_AFTER_S, TURN_S
 from flows.source.transform.column_handle import Sections
 from flows.source.transform.column_parts import rows_of
 from flows.source.transform.handler_batches import HandledPart
-from flows.source.transform.handler_rows import records_of
+from flows.source.transform.handler_rows import source_records
 from flows.source.transform.message_handler import Handle
 from mm2.core.handled_records import SourceRecord, TargetRecord
 from mm2.core.model import TopicName, TopicPartition
@@ -114,7 +114,7 @@ async def handled_parts(
     except ValueError:
         yield HandledPart(cover)
         return
-    parts = _Parts(handle, records_of(rows, target), target, cover, most)
+    parts = _Parts(handle, source_records(rows, target), target, cover, most)
     while parts.rest:
         if parts.handle():
             await asyncio.sleep(0)
@@ -157,12 +157,14 @@ class _Parts:
         self._odd: tuple[int, object] | None = None
         self._stop = self.rest.stop
         self._room = _PART_BYTES
-        self._send_at = time.monotonic() + SEND_AFTER_S
+        self._send_at = 0.0
 
     def handle(self) -> bool:
         """Has records handled until others should have a turn; false if what was made is to go."""
         handle, answers, room = self._handle, self._answers, self._room
         now = time.monotonic()
+        if not answers.sources:
+            self._send_at = now + SEND_AFTER_S
         turn_ends, send_at = now + TURN_S, self._send_at
         for record in self._records:
             try:

@@ -12,7 +12,7 @@ from mm2.core.handled_records import Headers, SourceRecord, source_record_of
 from mm2.core.model import TopicPartition
 
 
-def records_of(rows: pa.RecordBatch, target: TopicPartition) -> Iterator[SourceRecord]:
+def source_records(rows: pa.RecordBatch, target: TopicPartition) -> Iterator[SourceRecord]:
     """The rows as handlers see them."""
     topic, partition = target
     columns = (

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import FrozenInstanceError, replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from flows.source.forward.record_batch import split
 from flows.source.transform import handler_parts
 from flows.source.transform.handler_batches import HandlerOfBatches, compile_handler_batches
 from mm2.core.handled_records import SourceRecord, source_record_of
@@ -40,6 +42,44 @@ async def test_what_is_enough_or_has_waited_is_sent(
     await bench.copy(numbered(0, 1, 2))
     assert [list(batch.offsets) for batch in bench.sent] == sent
     assert bench.partition.fetch.handed_on == 3
+
+
+async def test_time_in_which_nothing_is_handled_does_not_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(handler_parts, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(handler_parts, "_PART_BYTES", 1_500)
+    batches = [*split(memoryview(numbered(0, 1, 2, 3, 4, 5)))]
+    parts = HandlerOfBatches(same, least=1).parts(batches, range(6), SOURCE, 1 << 20, 1 << 20)
+    covers = []
+    async for cover, _ in parts:
+        covers.append(cover)
+        now[0] += 10.0
+    assert covers == [range(2), range(2, 4), range(4, 6)]
+
+
+async def test_who_else_has_to_be_handled_one_by_one_does_not_matter() -> None:
+    seen = []
+
+    def handle(record: SourceRecord) -> Any:
+        seen.append(record.offset)
+        if record.offset == 2:
+            raise ValueError("of the handler")
+        return [record]
+
+    handler = HandlerOfBatches(handle, least=1)
+    batches = [*split(memoryview(numbered(0, 1, 2, 3)))]
+    async for cover, sections in handler.parts(batches, range(4), SOURCE, 1 << 20, 1 << 20):
+        handler._is_alone = True
+        for offset in cover if sections is None else ():
+            with pytest.raises(ValueError, match="of the handler"):
+                await _answer(handler, offset)
+    assert seen == [0, 1, 2, 3]
+
+
+async def _answer(handler: HandlerOfBatches, offset: int) -> object:
+    return handler(source_record_of(SOURCE.topic, SOURCE.partition, offset, 0, None, b"v", ()))
 
 
 async def test_others_have_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
