@@ -19,7 +19,7 @@ from mm2.kafka.admin import Admin
 from mm2.kafka.flow_clusters import FlowClusters, admin_clients
 from mm2.kafka.security.principal import principal
 from mm2.preflight.cluster_checks import cluster_checks, connection
-from mm2.preflight.flow_checks import FlowFacts, flow_checks, name_checks
+from mm2.preflight.flow_checks import FlowFacts, flow_checks, name_checks, shared_ids
 from mm2.preflight.flow_plan import FlowPlan, plan_flow
 from mm2.preflight.permission_checks import check_permissions
 from mm2.preflight.permissions import source_needs, target_needs
@@ -105,8 +105,10 @@ class _Examiner:
             self._checks.append(result)
             if not result.failed:
                 reached.add(alias)
-                ids = client_ids_on(alias, self._flows)
-                self._checks += await cluster_checks(*sides[alias], ids)
+                clients = client_ids_on(alias, self._flows)
+                self._checks += await cluster_checks(*sides[alias], clients)
+        ids = {alias: await sides[alias][0].cluster_id() for alias in sides if alias in reached}
+        self._checks += shared_ids(self._flows, ids)
         return reached
 
     async def _flow(

@@ -149,6 +149,24 @@ def _used_copies(config: FlowConfig, plan: FlowPlan) -> Iterator[Check]:
     )
 
 
+def shared_ids(flows: Iterable[FlowConfig], ids: Mapping[ClusterAlias, str]) -> Iterator[Check]:
+    """Clusters of one id, whose records headers of provenance do not tell apart."""
+    if not any(each.source.transforms.provenance for each in flows):
+        return
+    aliases: dict[str, list[str]] = {}
+    for alias, cluster_id in ids.items():
+        aliases.setdefault(cluster_id, []).append(alias)
+    for cluster_id, names in aliases.items():
+        if cluster_id and len(names) > 1:
+            yield Check.no_go(
+                "same-cluster",
+                ", ".join(names),
+                f"{' and '.join(names)} have one cluster id, {cluster_id}: with"
+                " provenance.headers.enabled, records of one are taken for those of the other",
+                remedy="Format each cluster with an id of its own.",
+            )
+
+
 async def name_checks(
     flows: Sequence[FlowConfig], topics: Mapping[ClusterAlias, frozenset[TopicName]]
 ) -> list[Check]:

@@ -10,8 +10,8 @@ from mm2.core.model import SourceAndTarget
 from mm2.errors import ConfigError
 
 _KEY = "provenance.origins"
-_CLUSTER_ID = re.compile(r"[A-Za-z0-9_-]{22}")
-"""As Kafka makes them."""
+_CLUSTER_ID = re.compile(r"[A-Za-z0-9._-]{22,}")
+"""Kafka makes them of 22 characters, other brokers of more."""
 
 
 def origin_mistakes(

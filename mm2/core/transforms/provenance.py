@@ -69,16 +69,15 @@ class Provenance:
 
     def origin_of(self, headers: Headers) -> Origin | None:
         """The cluster that a record's headers name; None if they name none that is known."""
-        found: dict[str, str] = {}
-        for name, value in headers:
-            if name in HEADERS:
-                found.setdefault(name, (value or b"").decode("utf-8", "replace"))
-        alias, cluster_id = found.get(CLUSTER, ""), found.get(CLUSTER_ID, "")
+        alias, cluster_id = _text(headers, CLUSTER), _text(headers, CLUSTER_ID)
         if not cluster_id and alias not in self.clusters:
             return None
-        if cluster_id and cluster_id == self.source_id:
-            alias = self.flow.source
-        return Origin(alias, cluster_id, tuple(filter(None, found.get(VIA, "").split(","))))
+        if cluster_id and self.source_id:
+            if cluster_id == self.source_id:
+                alias = self.flow.source
+            elif alias == self.flow.source:
+                alias = ""  # another file calls another cluster so
+        return Origin(alias, cluster_id, _via(headers))
 
     def marked(self, record: SourceRecord, topic: TopicName) -> SourceRecord | None:
         """
@@ -87,8 +86,8 @@ class Provenance:
         Args:
             topic: its name on the flow's source.
         """
-        origin = self.origin_of(record.headers)
-        if not self._takes(origin or Origin(self.flow.source, self.source_id)):
+        origin, via = self.origin_of(record.headers), _via(record.headers)
+        if not self._takes(origin or Origin(self.flow.source, self.source_id, via)):
             return None
         if origin is not None:
             return self._passed_on(record, origin)
@@ -99,6 +98,7 @@ class Provenance:
             _OFFSET: str(record.offset),
             _TIMESTAMP: str(record.timestamp),
             **({CLUSTER_ID: self.source_id} if self.source_id else {}),
+            **({VIA: ",".join(via)} if via else {}),
         }
         own = tuple((name, value.encode()) for name, value in values.items())
         return replace(record, headers=(*_others(record.headers), *own))
@@ -121,6 +121,17 @@ class Provenance:
             return record
         via = VIA, ",".join((*origin.via, self.source_id)).encode()
         return replace(record, headers=(*(h for h in record.headers if h[0] != VIA), via))
+
+
+def _text(headers: Headers, wanted: str) -> str:
+    """The first value of a name; empty if there is none."""
+    return next(
+        ((value or b"").decode("utf-8", "replace") for name, value in headers if name == wanted), ""
+    )
+
+
+def _via(headers: Headers) -> tuple[str, ...]:
+    return tuple(filter(None, _text(headers, VIA).split(",")))
 
 
 def keep_headers(

@@ -157,3 +157,18 @@ def test_a_record_keeps_its_headers_where_it_was_written() -> None:
     copy = _copied(record(), _known("A->B", "id1->id2"))
     assert copy is not None
     assert _copied(copy, _known("x->y", "id1->id3")) is copy
+
+
+def test_an_alias_of_another_file_does_not_stand_for_the_source() -> None:
+    other = _copied(record(), _known("S->B", "x->b"))
+    assert other is not None
+    assert _copied(other, _known("S->T", "s->t", origins=["S"])) is None
+    assert _copied(other, _known("S->T", "s->t", origins=["S", "x"])) is not None
+    assert _copied(record(), _known("S->T", "s->t", origins=["S"])) is not None
+
+
+def test_what_a_record_has_passed_counts_whatever_its_other_headers_say() -> None:
+    before = record(headers=(("mm2.source.cluster", b"elsewhere"), ("mm2.source.via", b"b,c")))
+    assert _copied(before, _known("A->B", "a->b")) is None
+    copy = _copied(before, _known("A->D", "a->d"))
+    assert (_said(copy, CLUSTER), _said(copy, CLUSTER_ID), _said(copy, VIA)) == (b"A", b"a", b"b,c")
