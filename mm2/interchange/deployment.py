@@ -75,6 +75,11 @@ class Deployment:
     compiled_folder: str = "/var/cache/numba"
 
     @property
+    def secret_files(self) -> list[NamedFile]:
+        """The files of the secret that nodes and executors mount."""
+        return list({each.path: each for each in (*self.files, *self.executor_files)}.values())
+
+    @property
     def secrets(self) -> list[str]:
         """The variables that hold secrets."""
         return [each for each in self.references.variables if each not in self.pod_fields]
@@ -103,7 +108,7 @@ def deployment_of(
     found = references(for_driver_in_pod(maker.raw) if in_pods else maker.raw)
     listeners = deployed_listeners(maker, opens=kind in _CONTAINERS)
     written = found.properties
-    in_executors = files_of_executors(written, found.folders) if in_pods else ()
+    in_executors = files_of_executors(written) if in_pods else ()
     if in_executors:
         written = with_executor_files(written)
     tasks = 0 if in_pods else sum(_tasks(flow) for flow in flows if flow.source.enabled)

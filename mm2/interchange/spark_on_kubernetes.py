@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final
 
 from mm2.config.text.expressions import expressions
@@ -51,17 +51,16 @@ def for_driver_in_pod(raw: Mapping[str, str]) -> dict[str, str]:
     return with_variables(raw, missing)
 
 
-def files_of_executors(
-    properties: Mapping[str, str], folders: Sequence[str]
-) -> tuple[NamedFile, ...]:
+def files_of_executors(properties: Mapping[str, str]) -> tuple[NamedFile, ...]:
     """
     The files that executors need, and get by a template of ours.
 
+    Those of folders that config providers read are among them: executors mount no such folder.
     None if the file names a template of its own: executors have one at most.
     """
     if _TEMPLATE_KEY in properties:
         return ()
-    return named_files(read_by_tasks(properties), folders)
+    return named_files(read_by_tasks(properties), ())
 
 
 def has_own_template(properties: Mapping[str, str]) -> bool:

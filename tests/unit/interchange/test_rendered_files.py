@@ -95,6 +95,33 @@ def test_executors_in_pods_mount_the_files_of_their_clients(tmp_path: Path) -> N
     assert {each["key"] for each in volume["secret"]["items"]} == set(mounts.values())
 
 
+def test_executors_mount_files_of_folders_that_only_nodes_have(tmp_path: Path) -> None:
+    """A folder that a config provider reads is mounted in nodes, as a whole and by the user."""
+    (tmp_path / "secrets.properties").write_text("key = s3cret\n")
+    store = f"{tmp_path}/trust.jks"
+    changes = {
+        "config__providers": "file",
+        "config__providers__file__class": (
+            "org.apache.kafka.common.config.provider.FileConfigProvider"
+        ),
+        "A__ssl__key__password": f"${{file:{tmp_path}/secrets.properties:key}}",
+        "A__ssl__truststore__location": store,
+        "B__ssl__truststore__location": "own.p12",
+    }
+    done = render(tmp_path, "kubernetes", **changes, **_IN_PODS)
+    found = {each["kind"]: each for each in yaml.safe_load_all(done.stdout)}
+    pod = yaml.safe_load(found["ConfigMap"]["data"]["executor.yaml"])["spec"]
+    mounts = {each["mountPath"]: each["subPath"] for each in pod["containers"][0]["volumeMounts"]}
+    assert mounts == {store: store.strip("/").replace("/", "-"), "/own.p12": "own.p12"}
+    items = pod["volumes"][0]["secret"]["items"]
+    assert {each["key"] for each in items} == set(mounts.values())
+    for path, key in mounts.items():
+        assert f'--from-file={key}="{"." if path == "/own.p12" else ""}{path}"' in done.stdout
+    node = found["Deployment"]["spec"]["template"]["spec"]["containers"][0]
+    of_node = {each["mountPath"] for each in node["volumeMounts"]}
+    assert of_node & {store, "/own.p12"} == {"/own.p12"}
+
+
 def test_executors_without_files_need_no_template(tmp_path: Path) -> None:
     data = objects(tmp_path, rest__basic__auth__file="/etc/mm2/users", **_IN_PODS)["ConfigMap"]
     assert set(data["data"]) == {"mm2.properties"}
