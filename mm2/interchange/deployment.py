@@ -109,8 +109,8 @@ def deployment_of(
     listeners = deployed_listeners(maker, opens=kind in _CONTAINERS)
     written = found.properties
     in_executors = files_of_executors(written) if in_pods else ()
-    if in_executors:
-        written = with_executor_files(written)
+    if in_pods:
+        written = with_executor_files(written, in_executors)
     tasks = 0 if in_pods else sum(_tasks(flow) for flow in flows if flow.source.enabled)
     return Deployment(
         name=name,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mm2.config.text.expressions import expressions
@@ -58,23 +58,31 @@ def files_of_executors(properties: Mapping[str, str]) -> tuple[NamedFile, ...]:
     Those of folders that config providers read are among them: executors mount no such folder.
     None if the file names a template of its own: executors have one at most.
     """
-    if _TEMPLATE_KEY in properties:
-        return ()
-    return named_files(read_by_tasks(properties), ())
+    return () if _is_own(properties) else named_files(read_by_tasks(properties), ())
 
 
 def has_own_template(properties: Mapping[str, str]) -> bool:
     """Whether files for executors are up to the template of the user's own."""
-    own = properties.get(_TEMPLATE_KEY, _TEMPLATE) != _TEMPLATE
-    return own and bool(named_files(read_by_tasks(properties), ()))
+    return _is_own(properties) and bool(named_files(read_by_tasks(properties), ()))
 
 
-def with_executor_files(properties: Mapping[str, str]) -> dict[str, str]:
+def _is_own(properties: Mapping[str, str]) -> bool:
+    """A configuration that was rendered before names our template, which is made again."""
+    return properties.get(_TEMPLATE_KEY, _TEMPLATE).strip() != _TEMPLATE
+
+
+def with_executor_files(
+    properties: Mapping[str, str], files: Sequence[NamedFile]
+) -> dict[str, str]:
     """
-    The same configuration, with the template that mounts files.
+    The same configuration, with the template that mounts files if there are any.
 
     Executors begin in a folder of their own: relative paths become what they are in a node.
     """
+    if _is_own(properties):
+        return dict(properties)
+    if not files:
+        return {key: value for key, value in properties.items() if key != _TEMPLATE_KEY}
     return {
         **{key: _absolute(key, value) for key, value in properties.items()},
         _TEMPLATE_KEY: _TEMPLATE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import kubernetes_validate
@@ -135,3 +136,20 @@ def test_a_template_of_the_user_s_own_stays_and_has_to_mount_files(tmp_path: Pat
     assert set(found["ConfigMap"]["data"]) == {"mm2.properties"}
     assert "/own/executor.yaml" in found["ConfigMap"]["data"]["mm2.properties"]
     assert "its own template of executors has to mount the files" in done.stderr
+
+
+def test_what_was_rendered_can_be_rendered_again(tmp_path: Path) -> None:
+    first = objects(tmp_path, **_FILES, **_IN_PODS)
+    values = parse(first["ConfigMap"]["data"]["mm2.properties"].encode()).values
+    assert objects(tmp_path, **_as_changes(values)) == first
+
+
+def test_our_own_template_is_named_only_where_there_is_one(tmp_path: Path) -> None:
+    ours = {"spark__kubernetes__executor__podTemplateFile": "/etc/mm2/executor.yaml"}
+    data = objects(tmp_path, **ours, **_IN_PODS)["ConfigMap"]["data"]
+    assert set(data) == {"mm2.properties"}
+    assert "podTemplateFile" not in data["mm2.properties"]
+
+
+def _as_changes(values: Mapping[str, str]) -> dict[str, str]:
+    return {key.replace(".", "__"): value for key, value in values.items()}
