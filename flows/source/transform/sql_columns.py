@@ -29,6 +29,8 @@ MADE: Final = "made"
 FAILED: Final = "failed"
 """The field that says why Spark fails for the record, as bytes of UTF-8; null where it does not."""
 
+_NO_ANSWER: Final = pa.scalar(b"Spark does not say what becomes of the record", pa.binary())
+
 
 def sql_transform() -> ColumnHandle:
     """What the expressions of the Spark task make of records, in which this runs."""
@@ -48,7 +50,7 @@ def sql_transform() -> ColumnHandle:
         """Has all that Spark does not fail for changed at once: one takes as long as many."""
         batch = columns_of(records)
         answers = await answers_of(batch)
-        good = answers.field(FAILED).is_null()
+        good = _failed(answers).is_null()
         made = rows_of(changed(batch.filter(good), answers.filter(good)))
         found: dict[int, tuple[SourceRecord, list[SourceRecord]]] = {
             records[at].offset: (records[at], [])
@@ -89,7 +91,7 @@ def changed(batch: pa.RecordBatch, answers: pa.StructArray) -> pa.RecordBatch:
         TransformError: Spark cannot tell for one of them.
         WrongColumns: a column has what no record can have.
     """
-    if failed := answers.field(FAILED).drop_null().to_pylist():
+    if failed := _failed(answers).drop_null().to_pylist():
         raise TransformError(_why(failed, len(batch)))
     made = answers.field(MADE)
     kept = made.filter(made.is_valid())
@@ -99,6 +101,11 @@ def changed(batch: pa.RecordBatch, answers: pa.StructArray) -> pa.RecordBatch:
         if at >= 0:
             rows = rows.set_column(at, field.name, _given(field.name, column))
     return as_records(rows)
+
+
+def _failed(answers: pa.StructArray) -> pa.Array:
+    """Why records fail, null for those that do not; one that is left out has an answer, too."""
+    return pc.if_else(answers.is_valid(), answers.field(FAILED), _NO_ANSWER)
 
 
 def _why(failed: Sequence[bytes], count: int) -> str:

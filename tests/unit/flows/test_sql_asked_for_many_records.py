@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
@@ -14,12 +15,13 @@ from crc32c import crc32c
 from structlog.testing import capture_logs
 
 from flows.source.transform.column_handle import compile_columns
-from flows.source.transform.message_handler import Handle
+from flows.source.transform.message_handler import Handle, handled
 from flows.source.transform.sql_chain import CHAIN, SqlChain
 from flows.source.transform.sql_columns import record_type, sql_transform
 from flows.source.transform.topic_transforms import TopicTransforms
 from mm2.config.connector_settings import TransformSettings
 from mm2.core.model import TopicName
+from mm2.core.transforms.column_schema import one_row
 from mm2.errors import TransformError
 from tests.support.batches import Plain, read_batch, write_batch
 from tests.support.configs import A_TO_B
@@ -44,9 +46,15 @@ _CASES = {
 
 
 class _Spark:
-    """Leaves out each fifth record, fails for each seventh, and adds a field to the others."""
+    """
+    Leaves out each fifth record, fails for each seventh, and adds a field to the others.
+
+    Attributes:
+        silent: for which it gives no answer at all.
+    """
 
     def __init__(self) -> None:
+        self.silent: set[int] = set()
         self.record = record_type(["value", "headers", "offset"])
         self.requests: list[int] = []
 
@@ -54,8 +62,10 @@ class _Spark:
         self.requests.append(len(records))
         return pa.array(list(map(self._made, records.to_pylist())), _MADE)
 
-    def _made(self, row: dict[str, Any]) -> dict[str, Any]:
+    def _made(self, row: dict[str, Any]) -> dict[str, Any] | None:
         found = json.loads(row["value"])
+        if found["n"] in self.silent:
+            return None
         if found["n"] % 7 == 0:
             return {"made": None, "failed": b"seven \xff"}
         value = json.dumps(found | {"headers": len(row["headers"])}).encode()
@@ -123,6 +133,20 @@ async def test_why_spark_fails_is_in_the_log(spark: _Spark, count: int) -> None:
     assert skipped == [
         f"the transform fails at offset {at}: TransformError('seven \ufffd')" for at in failed
     ]
+
+
+async def test_a_record_without_an_answer_fails_and_is_not_left_out(spark: _Spark) -> None:
+    spark.silent.add(2)
+    transform = sql_transform()
+    assert transform.ahead is not None
+    first, silent = (record(value=b'{"n": %d}' % n) for n in (1, 2))
+    silent = replace(silent, offset=first.offset + 1)
+    await transform.ahead([first, silent])
+    assert len(await handled(transform, first)) == 1
+    assert spark.requests == [2]
+    for ask in (transform.change(one_row(silent)), handled(transform, silent)):
+        with pytest.raises(TransformError, match="does not say what becomes of the record"):
+            await ask
 
 
 async def test_answers_of_records_that_were_there_before_count_for_no_others(
