@@ -56,4 +56,6 @@ class SparkEngine(SparkJobs):
         spec = replace(spec, copies_events=self.is_cluster)
         passwords = [*password_keys(spec.source, spec.target), *spec.transforms.provided]
         work, title = partial(self._task, spec), f"mirrors bundle {spec.name}"
-        return await self.run_job(SparkJob(spec.name, title, work, passwords, spec.transforms.sql))
+        shows_values = spec.errors.logs_messages
+        job = SparkJob(spec.name, title, work, passwords, spec.transforms.sql, shows_values)
+        return await self.run_job(job)

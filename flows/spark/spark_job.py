@@ -46,6 +46,8 @@ class SparkJob(Generic[T]):
         work: runs in a Python worker; it and its result must be picklable.
         passwords: the keys of secrets that the work holds, those of ``sql`` included.
         sql: expressions by columns, in whose midst the work runs (``flows.spark.sql_job``).
+        shows_values: whether the reason why ``sql`` fails for a record may have parts of the
+            record: reasons are logged.
     """
 
     group: str
@@ -53,6 +55,7 @@ class SparkJob(Generic[T]):
     work: Callable[[], T]
     passwords: Collection[str] = ()
     sql: Mapping[str, str] = field(default_factory=dict)
+    shows_values: bool = False
 
 
 def password_keys(*clients: Mapping[str, str]) -> list[str]:
@@ -83,7 +86,9 @@ def submit(context: SparkContext, job: SparkJob[T]) -> T:
             # Arrow and Spark's SQL take a second to import, and few flows need them.
             from flows.spark.sql_job import run_with_sql  # noqa: PLC0415
 
-            return run_with_sql(context, work, job.sql, job.passwords)
+            return run_with_sql(
+                context, work, job.sql, job.passwords, shows_values=job.shows_values
+            )
         result: T
         # Unlike those of ``collect``, its stage has the name that was just set.
         (result,) = context.runJob(context.parallelize([0], 1), run)

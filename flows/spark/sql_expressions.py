@@ -65,13 +65,19 @@ class SqlExpressions:
     Args:
         texts: by the column of the copy, or ``where``.
         provided: keys of those that have values of providers.
+        shows_values: whether the reason why Spark fails for a record may have parts of the record.
 
     Attributes:
         literals: what ``made`` reads from the column ``LITERALS``, since Spark shows literals.
     """
 
     def __init__(
-        self, session: SparkSession, texts: Mapping[str, str], provided: Collection[str] = ()
+        self,
+        session: SparkSession,
+        texts: Mapping[str, str],
+        provided: Collection[str] = (),
+        *,
+        shows_values: bool = False,
     ) -> None:
         self._session = session
         self._texts = texts
@@ -83,7 +89,9 @@ class SqlExpressions:
         self._jvm = jvm
         self._catalyst = jvm.org.apache.spark.sql.catalyst
         self._provided = provided
-        self._reasons = SqlReasons(self._catalyst.expressions, self._sequence, self._parsed)
+        self._reasons = SqlReasons(
+            self._catalyst.expressions, self._sequence, self._parsed, shows_values=shows_values
+        )
 
     def check(self) -> None:
         """

@@ -59,6 +59,8 @@ def run_with_sql(
     work: Callable[[], T],
     expressions: Mapping[str, str],
     provided: Collection[str] = (),
+    *,
+    shows_values: bool = False,
 ) -> T:
     """
     Runs a job to its end; blocks.
@@ -68,13 +70,14 @@ def run_with_sql(
             its result must be picklable.
         expressions: by the column of the copy, or ``where``.
         provided: keys of those that have values of providers.
+        shows_values: whether the reason why Spark fails for a record may have parts of the record.
 
     Raises:
         ConfigError: an expression is wrong, or would be shown by Spark.
         Py4JJavaError: the job ended with an error.
     """
     session = _session(context)
-    sql = SqlExpressions(session, expressions, provided)
+    sql = SqlExpressions(session, expressions, provided, shows_values=shows_values)
     sql.check()
     columns, made_of = sql.columns(), sql.made("records", "made")
     literals = sql.literals

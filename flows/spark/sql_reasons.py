@@ -1,5 +1,5 @@
 """
-Why Spark fails for a record: an expression that says which part of the user's fails, and for what.
+Why Spark fails for a record: an expression that says which part of the user's fails.
 
 ``TryEval`` gives null for whatever an expression raises, and no message. So each part is tried by
 itself: the innermost that fails although its operands do not is the reason. Only a record that was
@@ -51,6 +51,7 @@ class SqlReasons:
         expressions: Spark's package of expressions.
         sequence: makes one of Scala's of a list.
         parsed: makes an expression of a text.
+        shows_values: whether a reason has what the operands are for the record; else it names them.
     """
 
     def __init__(
@@ -58,10 +59,13 @@ class SqlReasons:
         expressions: Any,
         sequence: Callable[[list[Any]], Any],
         parsed: Callable[[str], Any],
+        *,
+        shows_values: bool,
     ) -> None:
         self._expressions = expressions
         self._sequence = sequence
         self._parsed = parsed
+        self._shows_values = shows_values
 
     def of(self, name: str, text: str, root: Any, *, is_divided: bool) -> Any:
         """
@@ -98,14 +102,20 @@ class SqlReasons:
         return self._expressions.IsNull(self._expressions.TryEval(made))
 
     def _told(self, name: str, text: str, node: Any) -> Any:
-        said = self._text(f"{SQL}{name}: {hide(_slice(text, node))} fails")
-        shown = [each for each in _operands(node) if kind_of(each) != "Literal"]
-        pieces, word = [said], "where"
-        for each in shown:
-            operand = _slice(text, each)
-            if hide(operand) == operand:
-                pieces += [self._text(f" {word} {operand} is "), self._value(each)]
-                word = "and"
+        said = f"{SQL}{name}: {hide(_slice(text, node))} fails"
+        operands = [each for each in _operands(node) if kind_of(each) != "Literal"]
+        slices = [(each, _slice(text, each)) for each in operands]
+        shown = [(each, part) for each, part in slices if hide(part) == part]
+        if self._shows_values:
+            return self._with_values(said, shown)
+        named = ", ".join(part for _, part in shown)
+        return self._text(f"{said}; operands: {named}" if named else said)
+
+    def _with_values(self, said: str, shown: list[tuple[Any, str]]) -> Any:
+        pieces, word = [self._text(said)], "where"
+        for each, part in shown:
+            pieces += [self._text(f" {word} {part} is "), self._value(each)]
+            word = "and"
         return self._function("concat", pieces)
 
     def _value(self, node: Any) -> Any:

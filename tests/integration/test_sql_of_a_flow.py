@@ -160,8 +160,12 @@ def test_what_spark_fails_for_is_a_dead_letter_and_topics_that_are_not_named_sta
     assert [each.value for each in refused] == [b"0", b"x"]
     reasons = [dict(each.headers)["__connect.errors.exception.message"] for each in refused]
     number = f"CAST({_TEXT} AS INT)"
-    for reason, told in zip(reasons, (f"100 DIV {number} fails", f"{number} fails"), strict=True):
-        assert f"transforms.sql.value: {told}" in (reason or b"").decode()
+    for reason, told, operand in zip(
+        reasons, (f"100 DIV {number}", number), (number, _TEXT), strict=True
+    ):
+        text = (reason or b"").decode()
+        assert f"transforms.sql.value: {told} fails; operands: {operand}" in text
+        assert " where " not in text
 
 
 def test_a_wrong_expression_fails_its_flow_at_the_start(

@@ -36,10 +36,15 @@ async def engine() -> AsyncIterator[SparkJobs]:
 
 
 async def _made(
-    engine: SparkJobs, sql: Mapping[str, str], count: int = 6, *, is_prepared: bool = False
+    engine: SparkJobs,
+    sql: Mapping[str, str],
+    count: int = 6,
+    *,
+    is_prepared: bool = False,
+    shows_values: bool = False,
 ) -> Any:
     work = all_ways(count, is_prepared=is_prepared)
-    return await engine.run_job(SparkJob("g", "g", work, sql=sql))
+    return await engine.run_job(SparkJob("g", "g", work, sql=sql, shows_values=shows_values))
 
 
 async def test_expressions_make_the_same_of_records_however_they_come(engine: SparkJobs) -> None:
@@ -90,7 +95,7 @@ async def test_a_record_that_spark_fails_for_is_told_apart_from_others(engine: S
     async with asyncio.timeout(60):
         (again, *_), _ = await _made(engine, {"value": "key"}, 4)
     assert prepared == alone
-    reason = "10 DIV (CAST(substring(CAST(key AS STRING), 2) AS INT) - 1) fails where"
+    reason = "10 DIV (CAST(substring(CAST(key AS STRING), 2) AS INT) - 1) fails; operands: "
     assert f"1 of 4 records: transforms.sql.value: {reason}" in str(whole)
     assert [reason in str(each) for each in alone] == [False, True, False, False]
     assert [each[0].value for each in (alone[0], alone[2], alone[3])] == [b"-10", None, b"5"]
@@ -99,28 +104,52 @@ async def test_a_record_that_spark_fails_for_is_told_apart_from_others(engine: S
 
 _TEXT: Final = "CAST(key AS STRING)"
 _NUMBER: Final = f"CAST({_TEXT} AS INT)"
+_IN_HEADERS: Final = "filter(headers, h -> CAST(CAST(h.value AS STRING) AS INT) / 0 > 1)"
 _FAILING: Final = (
-    ({"key": _NUMBER}, f"key: {_NUMBER} fails where {_TEXT} is k1"),
-    ({"where": f"key IS NULL OR offset + {_NUMBER} > 1"}, f"where: {_NUMBER} fails where"),
-    ({"where": "true", "value": f"concat({_TEXT}, raise_error({_TEXT}))"}, "is k1"),
-    ({"value": f"if(offset = 101, raise_error('odd'), {_NUMBER})"}, "raise_error('odd')"),
+    ({"key": _NUMBER}, f"key: {_NUMBER} fails", f"; operands: {_TEXT}", f" where {_TEXT} is k1"),
+    (
+        {"where": f"key IS NULL OR offset + {_NUMBER} > 1"},
+        f"where: {_NUMBER} fails",
+        f"; operands: {_TEXT}",
+        f" where {_TEXT} is k1",
+    ),
+    (
+        {"where": "true", "value": f"concat({_TEXT}, raise_error({_TEXT}))"},
+        f"raise_error({_TEXT}) fails",
+        f"; operands: {_TEXT}",
+        " is k1",
+    ),
+    ({"value": f"if(offset = 101, raise_error('odd'), {_NUMBER})"}, "raise_error('odd')", "", ""),
     (
         {"value": f"CASE WHEN offset = 100 THEN {_NUMBER} ELSE raise_error({_TEXT}) END"},
         f"value: CASE WHEN offset = 100 THEN {_NUMBER} ELSE raise_error({_TEXT}) END fails",
+        "",
+        "",
     ),
+    ({"headers": _IN_HEADERS}, f"headers: {_IN_HEADERS} fails", "; operands: headers", " where "),
     (
-        {"headers": "filter(headers, h -> CAST(CAST(h.value AS STRING) AS INT) / 0 > 1)"},
-        "headers: filter(headers, h -> CAST(CAST(h.value AS STRING) AS INT) / 0 > 1) fails where",
+        {"value": "element_at(split('a', ','), CAST(offset AS INT))"},
+        "CAST(offset AS INT)) fails",
+        "; operands: split('a', ','), CAST(offset AS INT)",
+        " and CAST(offset AS INT) is 101",
     ),
-    ({"value": "element_at(split('a', ','), CAST(offset AS INT))"}, "offset AS INT) is 101"),
 )
 
 
 async def test_the_reason_is_the_innermost_part_that_fails(engine: SparkJobs) -> None:
-    for sql, reason in _FAILING:
-        _, alone = await _made(engine, {k: _as_text(k, v) for k, v in sql.items()}, 2)
-        assert "transforms.sql." in alone[1]
-        assert reason in alone[1].replace("\\'", "'")
+    """Values of the record are in it only where they may be logged."""
+    for sql, part, operands, values in _FAILING:
+        texts = {key: _as_text(key, value) for key, value in sql.items()}
+        hidden, shown = [
+            (await _made(engine, texts, 2, shows_values=each))[1][1].replace("\\'", "'")
+            for each in (False, True)
+        ]
+        assert all("transforms.sql." in each and part in each for each in (hidden, shown))
+        assert f"{part}{operands}" in hidden
+        assert "k1" not in hidden
+        assert " where " not in hidden
+        assert values in shown
+        assert "; operands: " not in shown
 
 
 def _as_text(name: str, expression: str) -> str:

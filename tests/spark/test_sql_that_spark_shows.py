@@ -92,7 +92,8 @@ async def test_a_reason_quotes_nothing_that_a_provider_gave(tmp_path: Path) -> N
         engine = SparkJobs(settings, warm_after_s=60.0)
         try:
             work = all_ways(2, is_prepared=False)
-            _, alone = await engine.run_job(SparkJob("g", "g", work, provided, {"value": text}))
+            job = SparkJob("g", "g", work, provided, {"value": text}, shows_values=True)
+            _, alone = await engine.run_job(job)
         finally:
             await engine.stop()
         assert "transforms.sql.value" in str(alone)

@@ -227,7 +227,8 @@ _CONNECT: Final = (
         "Whether each skipped record is logged, also with a dead-letter topic.",
         importance="MEDIUM", field="logs", effects=BUNDLES),
     _each("errors.log.include.messages", Type.BOOLEAN, "false",
-        "Whether its key and value are logged with it.", importance="MEDIUM",
+        "Whether its key and value are logged with it. If true, the reason why an expression of"
+        " transforms.sql fails has the values of its operands, too.", importance="MEDIUM",
         field="logs_messages", effects=BUNDLES),
 )
 """The keys that every connector has, whatever it does: Connect's ``ConnectorConfig``."""
