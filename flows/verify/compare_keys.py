@@ -22,7 +22,7 @@ from mm2.core.verification.last_values import (
     compare_last_values,
     drop_suspects,
 )
-from mm2.core.verification.record_table import Numbers, RecordTable
+from mm2.core.verification.record_table import Flags, Numbers, RecordTable
 from mm2.core.verification.stream_comparison import Side
 
 _ROUNDS: Final = 20
@@ -129,16 +129,30 @@ class _Comparison:
 
     async def _there(self, side: Side, offsets: Numbers) -> Numbers:
         """Those of the offsets at which there are records now."""
+        ordered = np.unique(offsets)
         found = [np.empty(0, np.int64)]
-        for span in spans_of(offsets):
+        for span in spans_of(ordered):
             async for table, _ in self._logs.tables(side, span):
-                found.append(table.offsets[np.isin(table.offsets, offsets)])
+                found.append(those_in(table, ordered))
         return np.concatenate(found)
 
 
-def spans_of(offsets: Numbers) -> Iterator[Span]:
-    """Parts of a log that hold the offsets, without long stretches that hold none."""
-    ordered = np.unique(offsets)
+def spans_of(ordered: Numbers) -> Iterator[Span]:
+    """Parts of a log that hold ascending offsets, without long stretches that hold none."""
     for each in np.split(ordered, np.flatnonzero(np.diff(ordered) > _APART) + 1):
         if len(each):
             yield int(each[0]), int(each[-1]) + 1
+
+
+def those_in(table: RecordTable, ordered: Numbers) -> Numbers:
+    """
+    Those of ascending offsets at which a table has records.
+
+    Takes the time of those within the table: there may be millions of others.
+    """
+    if not len(table):
+        return np.empty(0, np.int64)
+    first, end = ordered.searchsorted([table.offsets[0], table.offsets[-1] + 1])
+    near: Numbers = ordered[first:end]
+    is_there: Flags = table.offsets[table.offsets.searchsorted(near)] == near
+    return near[is_there]
