@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
+from functools import partial
 from typing import NamedTuple
 
+from flows.verify.ask_again import ask_again
 from flows.verify.comparison_spec import ComparedPart, ComparisonSpec
 from flows.verify.log_reader import LogPart, LogReader
 from mm2.core.model import TopicPartition
@@ -84,8 +86,11 @@ class ComparedLogs(NamedTuple):
         The offset behind the last record of a log, as it is now.
 
         Raises:
-            ClusterError: the cluster does not answer, or refuses.
+            ClusterError: the leader does not answer for a minute, or refuses.
         """
+        return await ask_again(self._client(side), partial(self._known_end, side))
+
+    async def _known_end(self, side: Side) -> int:
         client, where = self._client(side), self._where(side)
         ends = await client.list_offsets([where], LATEST, read_committed=self._read_committed(side))
         if where not in ends:

@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 from flows.source.fetch.aborted_transactions import AbortedTransactions
 from flows.source.forward.recode import encode, records_of
 from flows.source.forward.record_batch import HEADER_SIZE, Batch, plain, split
+from flows.verify.ask_again import ask_again
 from mm2.core.model import TopicPartition
 from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.client_settings import aiokafka_settings
@@ -26,8 +27,6 @@ from mm2.kafka.wire.wire_client import WireClient
 
 _FETCH_BYTES: Final = 8 << 20
 _WAIT_MS: Final = 200
-_BACKOFF_S: Final = 0.2
-_GIVES_UP_AFTER_S: Final = 60.0
 _RECORD_BATCH: Final = 2
 """The format of batches since Kafka 0.11."""
 
@@ -124,22 +123,14 @@ class LogReader:
 
     async def _next(self) -> FetchedPartition:
         """The next answer that has records; an empty one if there are none any more."""
-        deadline = asyncio.get_running_loop().time() + _GIVES_UP_AFTER_S
-        while True:
-            try:
-                answer = await self._fetch()
-            except Unavailable:
-                if asyncio.get_running_loop().time() > deadline:
-                    raise
-                await asyncio.sleep(_BACKOFF_S)
-                await self._client.refresh()
-                continue
-            if len(answer.records) or self._position >= self._end:
-                return answer
-            if asyncio.get_running_loop().time() > deadline:
-                message = f"{self._where}: no records from offset {self._position} on"
-                raise Unavailable(self._client.alias, message)
-            await asyncio.sleep(_BACKOFF_S)
+        return await ask_again(self._client, self._fetch_records)
+
+    async def _fetch_records(self) -> FetchedPartition:
+        answer = await self._fetch()
+        if not len(answer.records) and self._position < self._end:
+            message = f"{self._where}: no records from offset {self._position} on"
+            raise Unavailable(self._client.alias, message)
+        return answer
 
     async def _fetch(self) -> FetchedPartition:
         if (node := self._client.leader(self._where)) is None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from flows.source.forward.record_batch import split
 from mm2.core.model import TopicName, TopicPartition
+from mm2.errors import Unavailable
 from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.requests.fetch import FetchAnswer, FetchedPartition, FetchRequest
 from mm2.kafka.wire.requests.list_offsets import EARLIEST
@@ -27,6 +28,7 @@ class FakeLog:
 
     Attributes:
         errors: codes that are answered first.
+        failed_refreshes: how often no broker answers who asks for the leaders.
         refreshed: how often somebody has asked for the leaders anew.
     """
 
@@ -36,12 +38,16 @@ class FakeLog:
         self.alias, self.throttle = "A", Throttle("A")
         self.batches, self.aborted = batches, aborted
         self.errors: list[int] = []
+        self.failed_refreshes = 0
         self.refreshed = 0
 
     def leader(self, _: TopicPartition) -> int:
         return 1
 
     async def refresh(self) -> None:
+        if self.failed_refreshes:
+            self.failed_refreshes -= 1
+            raise Unavailable(self.alias, "no broker answers")
         self.refreshed += 1
 
     async def list_offsets(

@@ -77,6 +77,14 @@ def test_errors_that_pass_are_waited_for_and_others_are_not() -> None:
         _read(log, (0, 1))
 
 
+def test_a_cluster_without_any_broker_is_waited_for() -> None:
+    log = FakeLog({0: batch(0, [b"a"])})
+    log.errors = [Code.NOT_LEADER_OR_FOLLOWER]
+    log.failed_refreshes = 5
+    assert _values(_read(log, (0, 1))) == {0: b"a"}
+    assert log.refreshed == 1
+
+
 def test_records_that_are_deleted_meanwhile_are_a_gap() -> None:
     parts = _read(FakeLog({10: batch(10, [b"a"])}), (0, 11))
     assert _values(parts) == {10: b"a"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, cast
 
 import numpy as np
@@ -62,18 +63,34 @@ class _Watched:
 
 
 class _Silent:
-    """A cluster that knows nothing of a partition."""
+    """
+    A cluster that knows nothing of a partition for some time.
+
+    Attributes:
+        refused: how often it still gives no answer, and how often it cannot be reached at all.
+    """
 
     alias = "A"
 
+    def __init__(self, silent: int, unreachable: int = 0) -> None:
+        self.refused = [silent, unreachable]
+
+    async def refresh(self) -> None:
+        if self.refused[1]:
+            self.refused[1] -= 1
+            raise Unavailable(self.alias, "no broker answers")
+
     async def list_offsets(
-        self, _: object, __: int, *, read_committed: bool
+        self, asked: Iterable[TopicPartition], _: int, *, read_committed: bool
     ) -> dict[TopicPartition, int]:
         del read_committed
-        return {}
+        if self.refused[0]:
+            self.refused[0] -= 1
+            return {}
+        return dict.fromkeys(asked, 7)
 
 
-def test_a_log_without_an_end_cannot_be_read() -> None:
+def _end(cluster: _Silent) -> int:
     spec = ComparisonSpec(
         flow=SourceAndTarget(ClusterAlias("A"), ClusterAlias("B")),
         source={},
@@ -88,8 +105,17 @@ def test_a_log_without_an_end_cannot_be_read() -> None:
         remote_topic=TopicName("A.t"),
         range=ComparedRange(source=(0, 1), remote=(0, 1), rules=ComparisonRules()),
     )
-    silent = cast("WireClient", _Silent())
+    client = cast("WireClient", cluster)
+    logs = ComparedLogs(spec, part, client, client, ReadOffsets(print))
+    return virtual_time.run(logs.end(Side.REMOTE))
+
+
+def test_the_end_of_a_log_is_asked_for_until_a_leader_is_known() -> None:
+    cluster = _Silent(silent=3, unreachable=2)
+    assert _end(cluster) == 7
+    assert cluster.refused == [0, 0]
+
+
+def test_a_log_without_an_end_cannot_be_read() -> None:
     with pytest.raises(Unavailable, match=r"A\.t-0"):
-        virtual_time.run(
-            ComparedLogs(spec, part, silent, silent, ReadOffsets(print)).end(Side.REMOTE)
-        )
+        _end(_Silent(silent=10_000))
