@@ -11,7 +11,7 @@ import json
 import secrets
 import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -166,7 +166,7 @@ def _task(spec: ComparisonSpec, parts: list[ComparedPart]) -> Callable[[int], Pa
     return compare
 
 
-def _report(plan: VerificationPlan, results: Iterable[PartResult], most: int) -> VerificationReport:
+def _report(plan: VerificationPlan, results: Sequence[PartResult], most: int) -> VerificationReport:
     from mm2.client.verification_report import verification_report  # noqa: PLC0415 - see above
 
     return verification_report(plan, results, most)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -50,11 +50,12 @@ class VerificationReport:
 
 
 def verification_report(
-    plan: VerificationPlan, results: Iterable[PartResult], most: int
+    plan: VerificationPlan, results: Sequence[PartResult], most: int
 ) -> VerificationReport:
     """Puts the results of all parts together."""
     found, failures, is_unreachable = _by_partition(plan, results, most)
     loose = {part.where for part in plan.parts if part.finds_altered_only}
+    loose |= {plan.parts[each.part].where for each in results if each.result is None}
     partitions = [
         _row(where, result, is_compared=where not in loose and _compares_records(result))
         for where, result in sorted(found.items())

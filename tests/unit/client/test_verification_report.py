@@ -61,3 +61,15 @@ def test_a_partition_of_which_retention_has_left_nothing_in_common_was_not_compa
     some = ComparisonResult(equal=1, not_comparable=5)
     assert _compared(_report([plain], [some]).partitions) == [True]
     assert _compared(_report([plain], [ComparisonResult()]).partitions) == [True]
+
+
+def test_a_partition_of_which_a_part_failed_is_not_said_to_be_equal() -> None:
+    parts = [_part(partition, None, is_compacted=False) for partition in (0, 1, 1)]
+    plan = VerificationPlan(spec=_SPEC, parts=parts, topics={_TOPIC: _REMOTE}, without_copy=[])
+    equal = [PartResult(part=at, result=ComparisonResult(equal=1)) for at in (0, 1)]
+    failed = PartResult(part=2, failure="t-1: 1 differences are not confirmed")
+    report = verification_report(plan, [*equal, failed], 20)
+    assert _compared(report.partitions) == [True, False]
+    assert _compared(report.topics) == [False]
+    assert report.failures == ["t-1: 1 differences are not confirmed"]
+    assert not report.is_unreachable
