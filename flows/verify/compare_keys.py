@@ -7,6 +7,7 @@ last one. So what differs at first is looked at again before it is a difference.
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, Iterator
 from typing import Final, Protocol
@@ -26,10 +27,23 @@ from mm2.core.verification.record_table import Flags, Numbers, RecordTable
 from mm2.core.verification.stream_comparison import Side
 
 _ROUNDS: Final = 20
-"""How often at most what was written since is read; each time that is less."""
+"""
+How often at most what was written since is read.
+
+Each time that is less if records are read faster than they are written, and more otherwise. A log
+that is always written is not read to its end: a difference would then be wrong only of a key whose
+new records were cleaned away in each of the rounds, before they were read.
+"""
+
+_LEAST_LIMIT_S: Final = 600.0
+"""What is written since may be read for as long as the logs were, and for this time at least."""
 
 _APART: Final = 10_000
 """Offsets between two records that are looked for by one read."""
+
+
+class NotConfirmed(Exception):
+    """Logs differ, but were written too fast to look at that again."""
 
 
 class Logs(Protocol):
@@ -56,13 +70,16 @@ async def compare_keys(logs: Logs, rules: LastValueRules, most: int) -> Comparis
 
     Raises:
         ClusterError: a log cannot be read.
+        NotConfirmed: it takes longer to read what was written since than to read the logs.
         ValueError: a batch cannot be read.
     """
     comparison = _Comparison(logs, rules, most)
+    clock = asyncio.get_running_loop().time
+    started = clock()
     for side in Side:
         await comparison.read(side, logs.span(side))
     if comparison.compare():
-        await comparison.read_on()
+        await comparison.read_on_within(max(_LEAST_LIMIT_S, clock() - started))
         if comparison.compare():
             await comparison.drop_gone()
     return comparison.result
@@ -95,9 +112,23 @@ class _Comparison:
         self._suspects = compare_last_values(source, remote, self._rules, self.result)
         return self.result.differs
 
-    async def read_on(self) -> None:
+    async def read_on_within(self, limit_s: float) -> None:
+        """Reads what was written since, or raises ``NotConfirmed`` when the time is over."""
+        try:
+            async with asyncio.timeout(limit_s) as limit:
+                await self._read_on()
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            found = self.result.counts.total()
+            raise NotConfirmed(
+                f"{found} differences are not confirmed, as more was written meanwhile than"
+                f" could be read in {limit_s:.0f} s. Compare again while less is written."
+            ) from None
+
+    async def _read_on(self) -> None:
         """
-        Reads what was written since.
+        Reads what was written since, until that is nothing or the rounds are over.
 
         A key that is missing because it was written again is there. The end of the copies is
         asked for first, so that each copy has its record.

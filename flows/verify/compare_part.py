@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import aclosing
 
-from flows.verify.compare_keys import compare_keys
+from flows.verify.compare_keys import NotConfirmed, compare_keys
 from flows.verify.compared_logs import ComparedLogs, ReadOffsets
 from flows.verify.comparison_spec import ComparedPart, ComparisonSpec, PartResult
 from flows.verify.log_reader import connected
@@ -22,7 +22,7 @@ def compare_part(
     spec: ComparisonSpec, parts: list[ComparedPart], index: int, tell: Callable[[int], None]
 ) -> PartResult:
     """
-    Compares a part; a cluster that cannot be read ends this part only.
+    Compares a part; what cannot be read or confirmed ends this part only.
 
     Args:
         tell: is told how many offsets of the part have been read, those of both sides counted.
@@ -31,7 +31,7 @@ def compare_part(
         result = asyncio.run(_compare(spec, parts[index], tell))
     except ClusterError as error:
         return PartResult(part=index, failure=str(error), is_unreachable=True)
-    except ValueError as error:
+    except (NotConfirmed, ValueError) as error:
         return PartResult(part=index, failure=f"{parts[index].where}: {error}")
     return PartResult(part=index, result=result)
 
@@ -53,6 +53,7 @@ async def compare_logs(logs: ComparedLogs) -> ComparisonResult:
 
     Raises:
         ClusterError: one cannot be read.
+        NotConfirmed: they differ, and are written too fast to look at that again.
         ValueError: a batch cannot be read.
     """
     if logs.part.last_values is None:

@@ -99,8 +99,8 @@ def copies(
     their number and their order. A mirror may run meanwhile: records behind its positions may be
     without copies. What differs is shown by offsets and digests, never by content.
 
-    Exit status: 0 no difference, 1 copies differ, 2 wrong usage, or Spark does not start, 3 a
-    cluster cannot be reached or refuses, 130 interrupted.
+    Exit status: 0 no difference, 1 copies differ or are not confirmed, 2 wrong usage, or Spark does
+    not start, 3 a cluster cannot be reached or refuses, 130 interrupted.
     """
     if seed is not None and not sample:
         raise click.UsageError("--seed is for --sample: leave it out, or add --sample.")
