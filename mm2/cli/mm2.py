@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Final
 
 import click
@@ -42,6 +41,7 @@ from mm2.telemetry.log_settings import (
     LEVELS_METAVAR,
     LOG_LEVELS,
     StartLevels,
+    export_log_settings,
     parse_levels,
 )
 from mm2.telemetry.logs import configure_command_logs
@@ -134,9 +134,10 @@ def main(log_level: str | None, log_format: str | None) -> None:
     Commands that take a FILE take the one that MM2_CONFIG names, or ./mm2.properties, if none is
     given.
     """
-    for variable, value in ((LEVEL_VARIABLE, log_level), (FORMAT_VARIABLE, log_format)):
-        if value is not None:
-            os.environ[variable] = value
+    try:
+        export_log_settings(log_level, log_format)
+    except ConfigError as error:
+        raise click.UsageError(str(error)) from error
     configure_command_logs(_parsed(log_level))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 
 from mm2 import __version__
 from mm2.errors import ConfigError
@@ -13,9 +12,8 @@ from mm2.telemetry.log_settings import (
     LEVEL_VARIABLE,
     LEVELS_METAVAR,
     LOG_LEVELS,
-    log_format,
+    export_log_settings,
     parse_levels,
-    start_levels,
 )
 
 
@@ -43,15 +41,8 @@ def export_log_options(parser: argparse.ArgumentParser, options: argparse.Namesp
 
     A variable with a value that is not allowed ends the process as a wrong option does.
     """
-    for variable, value in (
-        (LEVEL_VARIABLE, options.log_level),
-        (FORMAT_VARIABLE, options.log_format),
-    ):
-        if value is not None:
-            os.environ[variable] = value
     try:
-        start_levels()
-        log_format()
+        export_log_settings(options.log_level, options.log_format)
     except ConfigError as error:
         parser.error(str(error))
 

@@ -61,6 +61,23 @@ def parse_levels(text: str, default: str = _DEFAULT) -> StartLevels:
     return StartLevels(root, nouns)
 
 
+def export_log_settings(levels: str | None, format_: str | None) -> None:
+    """
+    Sets the variables of the environment, which tasks and a background process inherit.
+
+    Args:
+        levels: None leaves the variable as it is; so does no format.
+
+    Raises:
+        ConfigError: a variable has a value that is not allowed, whoever has set it.
+    """
+    for variable, value in ((LEVEL_VARIABLE, levels), (FORMAT_VARIABLE, format_)):
+        if value is not None:
+            os.environ[variable] = value
+    start_levels()
+    log_format()
+
+
 def start_levels() -> StartLevels:
     """
     The levels that this process begins with.

@@ -34,5 +34,5 @@ def test_a_wrong_format_of_the_log_is_named(
     file = tmp_path / "mm2.properties"
     file.write_text(TWO_CLUSTERS_TEXT)
     result = CliRunner().invoke(main, ["sync-groups", str(file), "--execute"])
-    assert result.exit_code == 1
+    assert result.exit_code == 2
     assert "MM2_LOG_FORMAT=xml: it must be one of auto, console, json" in result.stderr

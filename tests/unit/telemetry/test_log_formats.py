@@ -185,6 +185,29 @@ def test_mm2_refuses_other_levels() -> None:
     assert "source=loud: the level must be one of debug" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "told"),
+    [
+        ("MM2_LOG_LEVEL", "trace", "the level must be one of debug, info, warning, error"),
+        ("MM2_LOG_LEVEL", "sauce=debug", "no event begins with 'sauce'; there are"),
+        ("MM2_LOG_FORMAT", "xml", "it must be one of auto, console, json"),
+    ],
+)
+def test_mm2_refuses_wrong_variables_before_any_task_runs(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, told: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    done = CliRunner().invoke(main, ["verify", "no.properties"])
+    assert done.exit_code == 2
+    assert f"{variable}={value}: {told}" in done.stderr
+
+
+def test_an_option_counts_more_than_a_wrong_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MM2_LOG_LEVEL", "trace")
+    done = CliRunner().invoke(main, ["--log-level", "info", "config", "--help"])
+    assert done.exit_code == 0
+
+
 _LEGACY_FLAGS = ("--consumer.config", "PATH", "--producer.config", "PATH", "--include", "a")
 
 
