@@ -44,7 +44,11 @@ _LOG_IN_S: Final = 30.0
 
 _CLOSED: Final = {
     **dict.fromkeys((LIMIT, HOST_LIMIT), "the one idle for longest"),
-    LOG_IN_LIMIT: "the oldest one of the address that has most of these",
+    LOG_IN_LIMIT: "one of the address that has most of these",
+}
+_REFUSED: Final = {
+    **dict.fromkeys((LIMIT, HOST_LIMIT), "the new one, as none is idle,"),
+    LOG_IN_LIMIT: "the new one, as no other address has many more of these,",
 }
 
 
@@ -167,7 +171,7 @@ class OffsetServer:
 
     def _make_room(self, client: ClientConnection, limit: str) -> bool:
         has_room = self._slots.make_room(client.host, limit)
-        closed = _CLOSED[limit] if has_room else "the new one, as none is idle"
+        closed = (_CLOSED if has_room else _REFUSED)[limit]
         self._meters.closed("no_room")
         if count := self._at_limit.due():
             log.warning(

@@ -3,17 +3,20 @@ How many clients may be connected: of one address, of those that have not logged
 
 Kafka's brokers refuse who comes when there is no room. Here the connection makes room that has been
 idle for longest: a client connects again when it needs to. Those that have not logged in go first,
-so that nobody without a password takes connections away from those that have one.
+so that nobody without a password takes connections away from those that have one. Among these, who
+comes is refused unless another address has more of them.
 """
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from mm2.offset_manager.server.client_connection import ClientConnection
+from mm2.offset_manager.server.newcomers import Newcomers
 
 MOST_CONNECTIONS: Final = 10_000
 """The memory for their requests allows no more."""
@@ -37,6 +40,7 @@ class ConnectionSlots:
         most_of_host: of one host.
         has_newcomers: whether it takes a while, as clients log in or TLS needs a handshake.
         most_before_log_in: connections of clients that have not logged in.
+        clock: tells seconds that only grow.
 
     Attributes:
         clients: that are connected.
@@ -49,6 +53,7 @@ class ConnectionSlots:
         *,
         has_newcomers: bool = False,
         most_before_log_in: int | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.clients: set[ClientConnection] = set()
         self._most = most
@@ -57,32 +62,27 @@ class ConnectionSlots:
         self._most_new = most_before_log_in or tenth
         self._has_newcomers = has_newcomers
         self._by_host: Counter[str] = Counter()
-        self._new: dict[ClientConnection, None] = {}
-        """Who has not logged in; who came first is first."""
+        self._new = Newcomers(clock)
         self._idle: dict[ClientConnection, None] = {}
         """Who has been idle for longest is first."""
 
     def limit_reached(self, host: str) -> str | None:
         """What leaves no room for one more from a host, mostly a key; None if there is room."""
+        if len(self._new) >= self._most_new:  # first: who is refused here closes no other one
+            return LOG_IN_LIMIT
         if self._by_host[host] >= self._most_of_host:
             return HOST_LIMIT
-        if len(self.clients) >= self._most:
-            return LIMIT
-        return LOG_IN_LIMIT if len(self._new) >= self._most_new else None
+        return LIMIT if len(self.clients) >= self._most else None
 
     def make_room(self, host: str, limit: str) -> bool:
         """Closes the connection that matters least, of the host if it has too many; if any may."""
-        one = self._crowding() if limit == LOG_IN_LIMIT else self._idle_one(host, limit)
+        is_log_in = limit == LOG_IN_LIMIT
+        one = self._new.crowding(host) if is_log_in else self._idle_one(host, limit)
         if one is None:
             return False
         one.abort()
         self.leave(one)
         return True
-
-    def _crowding(self) -> ClientConnection:
-        """Of the host that has most of those who have not logged in, who came first."""
-        ((host, _),) = Counter(each.host for each in self._new).most_common(1)
-        return next(each for each in self._new if each.host == host)
 
     def _idle_one(self, host: str, limit: str) -> ClientConnection | None:
         """Who has been idle for longest, but first those who have not logged in."""
@@ -94,11 +94,11 @@ class ConnectionSlots:
         self.clients.add(client)
         self._by_host[client.host] += 1
         if self._has_newcomers:
-            self._new[client] = None
+            self._new.add(client)
 
     def logged_in(self, client: ClientConnection) -> None:
         """Somebody has logged in."""
-        self._new.pop(client, None)
+        self._new.discard(client)
 
     def leave(self, client: ClientConnection) -> None:
         """A connection has ended; who has left already may do so again."""
@@ -106,7 +106,7 @@ class ConnectionSlots:
             return
         self.clients.remove(client)
         self._idle.pop(client, None)
-        self._new.pop(client, None)
+        self._new.discard(client)
         self._by_host[client.host] -= 1
         if not self._by_host[client.host]:
             del self._by_host[client.host]

@@ -140,19 +140,37 @@ async def test_of_those_who_have_not_logged_in_the_address_with_most_makes_room(
 ) -> None:
     """Even with requests under way, which a client without a password can have at any time."""
     answering(monkeypatch, ANSWER)
-    slots = ConnectionSlots(30, has_newcomers=True, most_before_log_in=3)
+    slots = ConnectionSlots(30, has_newcomers=True, most_before_log_in=4)
     async with Listening(monkeypatch, slots, LogIns()) as at:
         with ExitStack() as clients, capture_logs() as logged:
             newcomer = await answered(at, clients, ELSEWHERE)
-            begun = [clients.enter_context(await at.client(SIZE.pack(9))) for _ in range(8)]
-            for each in begun[:6]:
-                assert await answer_of(each) == b""
-            assert await asks(newcomer) == ANSWER
+            begun = [await answered(at, clients) for _ in range(3)]
+            await asyncio.get_running_loop().sock_sendall(begun[2], SIZE.pack(9))
             await logged_in(at, clients, ELSEWHERE)
-            assert await asks(newcomer) == ANSWER
-            assert len(at.slots.clients) == 3
+            assert await answer_of(begun[2]) == b""
+            assert [await asks(each) for each in (newcomer, *begun[:2])] == [ANSWER] * 3
+            assert len(at.slots.clients) == 4
     (warning,) = [each for each in logged if each["log_level"] == "warning"]
     assert warning["error"].startswith("a tenth of max.connections")
+    assert warning["error"].endswith("one of the address that has most of these is closed")
+
+
+async def test_a_log_in_that_is_under_way_goes_on_when_the_same_address_comes_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answering(monkeypatch, ANSWER)
+    slots = ConnectionSlots(30, has_newcomers=True, most_before_log_in=2)
+    async with Listening(monkeypatch, slots, LogIns()) as at:
+        with ExitStack() as clients, capture_logs() as logged:
+            begun = [await answered(at, clients) for _ in range(2)]
+            refused = clients.enter_context(await at.client())
+            assert await answer_of(refused) == b""
+            assert [await asks(each) for each in begun] == [ANSWER] * 2
+            await asyncio.get_running_loop().sock_sendall(begun[0], LOG_IN)
+            assert await answer_of(begun[0]) == ANSWER
+            await logged_in(at, clients)
+    (warning,) = [each for each in logged if each["log_level"] == "warning"]
+    assert "the new one, as no other address has many more of these" in warning["error"]
 
 
 async def test_nothing_goes_on_for_who_has_made_room(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,16 +185,16 @@ async def test_nothing_goes_on_for_who_has_made_room(monkeypatch: pytest.MonkeyP
             given_up.release()
 
     monkeypatch.setattr(ClientSession, "answer", never)
-    slots = ConnectionSlots(30, has_newcomers=True, most_before_log_in=2)
+    slots = ConnectionSlots(30, has_newcomers=True, most_before_log_in=6)
     async with Listening(monkeypatch, slots, LogIns()) as at:
         with ExitStack() as clients, capture_logs():
-            for _ in range(5):
-                clients.enter_context(await at.client(REQUEST))
+            for host in ["127.0.0.1"] * 6 + [ELSEWHERE] * 3:
+                clients.enter_context(await at.client(REQUEST, host=host))
                 await begun.acquire()
             for _ in range(3):
                 await given_up.acquire()
             assert given_up.locked()
-            assert len(at.slots.clients) == 2
+            assert len(at.slots.clients) == 6
 
 
 async def test_who_does_not_log_in_in_time_is_disconnected(
