@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final, Self
@@ -77,6 +77,7 @@ class OffsetManagerSettings:
         others = {key: value for key, value in properties.items() if key not in _TABLE}
         clients = {key: value for key, value in others.items() if not key.startswith(_LISTENERS)}
         mistakes += _login_mistakes(str(values.get(_PROTOCOL)), clients)
+        mistakes += _open_mistakes(values, properties)
         mistakes += _user_mistakes(values)
         unknown = [_unknown(key) for key in others if not _is_known(key)]
         mistakes += [each for each in unknown if str(each.key).startswith(_OWN)]
@@ -144,6 +145,18 @@ def _is_known(key: str) -> bool:
 def _unknown(key: str) -> ConfigError:
     message = f"{key} is no key of an offset manager or of a client, and has no effect."
     return ConfigError(message, key=key, suggestion=nearest(key, _KNOWN))
+
+
+def _open_mistakes(values: Mapping[str, Value], given: Iterable[str]) -> Iterator[ConfigError]:
+    """Who says how clients log in does not mean a listener that lets everybody in."""
+    protocol = str(values.get(_PROTOCOL, "SASL"))  # else it is a mistake already
+    for key in sorted({_MECHANISMS, _USERS}.intersection(given)):
+        if not protocol.startswith("SASL"):
+            message = (
+                f"{key} has no effect: {_PROTOCOL} is {protocol}, so clients do not log in. Set"
+                " that to SASL_SSL or SASL_PLAINTEXT, or remove this key"
+            )
+            yield ConfigError(message, key=key)
 
 
 def _user_mistakes(values: Mapping[str, Value]) -> Iterator[ConfigError]:

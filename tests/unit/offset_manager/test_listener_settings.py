@@ -43,6 +43,38 @@ def test_clients_can_log_in_only_where_the_cluster_can_check_them() -> None:
     assert OffsetManagerSettings.of({**asked, "security.protocol": "SASL_SSL"}).has_login
 
 
+@pytest.mark.parametrize("protocol", [None, "PLAINTEXT", "SSL"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"listeners.sasl.enabled.mechanisms": "PLAIN"},
+        {
+            "listeners.sasl.enabled.mechanisms": "SCRAM-SHA-512",
+            "listeners.sasl.jaas.config": "passwords",
+        },
+    ],
+)
+def test_a_listener_for_which_log_ins_are_set_is_not_open(
+    asked: dict[str, str], protocol: str | None
+) -> None:
+    named = {} if protocol is None else {"listeners.security.protocol": protocol}
+    with pytest.raises(ConfigErrors) as refused:
+        OffsetManagerSettings.of({**SERVERS, **named, **asked})
+    assert {each.key for each in refused.value.problems} == set(asked)
+    for each in refused.value.problems:
+        said = f"{each.key} has no effect: listeners.security.protocol is {protocol or 'PLAINTEXT'}"
+        assert each.message.startswith(said)
+        assert "Set that to SASL_SSL or SASL_PLAINTEXT" in each.message
+        assert "passwords" not in str(each)
+
+
+def test_a_protocol_that_nobody_knows_is_the_only_mistake_told_of_it() -> None:
+    asked = {"listeners.security.protocol": "SASL", "listeners.sasl.enabled.mechanisms": "PLAIN"}
+    with pytest.raises(ConfigErrors) as refused:
+        OffsetManagerSettings.of({**SERVERS, **asked})
+    assert [each.key for each in refused.value.problems] == ["listeners.security.protocol"]
+
+
 def test_all_mistakes_are_told_together() -> None:
     with pytest.raises(ConfigErrors) as refused:
         OffsetManagerSettings.of(

@@ -23,6 +23,11 @@ from mm2.offset_manager.server.scram import SCRAM, ScramLogIn, ScramUsers, Step
 from tests.support.kafka_requests import answer, request
 
 PROPERTIES = {"bootstrap.servers": "127.0.0.1:1"}
+SASL = {
+    **PROPERTIES,
+    "security.protocol": "SASL_SSL",
+    "listeners.security.protocol": "SASL_SSL",
+}
 MODULE = "org.apache.kafka.common.security.scram.ScramLoginModule"
 ODD = "o,=d\N{LATIN SMALL LETTER U WITH DIAERESIS}"
 PASSWORDS = {"bob": "bob-secret", ODD: "odd-secret"}
@@ -254,7 +259,7 @@ def test_users_that_cannot_be_read_are_named_by_their_key(jaas: str, said: str) 
 def test_mechanisms_and_users_that_do_not_go_together_are_refused(
     mechanisms: str, jaas: str | None, key: str
 ) -> None:
-    asked = {**PROPERTIES, "listeners.sasl.enabled.mechanisms": mechanisms}
+    asked = {**SASL, "listeners.sasl.enabled.mechanisms": mechanisms}
     if jaas is not None:
         asked["listeners.sasl.jaas.config"] = jaas
     with pytest.raises(ConfigErrors) as refused:
@@ -264,11 +269,12 @@ def test_mechanisms_and_users_that_do_not_go_together_are_refused(
 
 def test_settings_do_not_show_passwords() -> None:
     asked = {
-        **PROPERTIES,
+        **SASL,
         "listeners.sasl.enabled.mechanisms": "PLAIN, SCRAM-SHA-512",
         "listeners.sasl.jaas.config": "passwords",
     }
     found = OffsetManagerSettings.of(asked)
     assert found.mechanisms == ("PLAIN", "SCRAM-SHA-512")
-    assert (found.users, found.properties) == ("passwords", PROPERTIES)
+    assert found.users == "passwords"
+    assert found.properties == {**PROPERTIES, "security.protocol": "SASL_SSL"}
     assert "passwords" not in repr(found)
