@@ -14,7 +14,13 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, Final
 
 _NO_FILE_S: Final = 1.0
-"""A pause when a connection cannot be accepted: mostly there are too many open files."""
+"""A pause when no connection can be accepted: mostly there are too many open files."""
+
+_EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+"""Errors of the machine. Others are of one connection, which has ended before it was accepted."""
+
+_CLOSED: Final = frozenset({errno.EBADF, errno.EINVAL, errno.ENOTSOCK})
+"""Errors of a socket that does not listen any more."""
 
 _SKIPPED: Final = frozenset({errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL})
 """Errors of a family of addresses that this machine has not."""
@@ -52,11 +58,13 @@ class Accepting:
 
     async def _accept(self, listening: socket.socket) -> None:
         loop = asyncio.get_running_loop()
-        while True:
+        while listening.fileno() >= 0:
             try:
                 accepted, address = await loop.sock_accept(listening)
-            except OSError:
-                await asyncio.sleep(_NO_FILE_S)
+            except OSError as error:
+                if error.errno in _CLOSED:
+                    return
+                await asyncio.sleep(_NO_FILE_S if error.errno in _EXHAUSTED else 0)
                 continue
             task = loop.create_task(self._serve(accepted, str(address[0])))
             self._serving.add(task)

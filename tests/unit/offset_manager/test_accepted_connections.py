@@ -18,8 +18,9 @@ from structlog.testing import capture_logs
 from mm2.errors import FatalError
 from mm2.kafka.security.tls import server_tls_context
 from mm2.offset_manager.server import accepting, client_listener
-from mm2.offset_manager.server.accepting import listening_sockets
+from mm2.offset_manager.server.accepting import Accepting, listening_sockets
 from mm2.offset_manager.server.connection_slots import ConnectionSlots
+from tests.support import virtual_time
 from tests.support.certificates import PASSWORD, Certified
 from tests.support.listening_server import SIZE, Listening, answering
 
@@ -144,6 +145,57 @@ async def test_connections_are_accepted_again_once_files_may_be_opened(
         with await at.client(SIZE.pack(1) + b"x") as client:
             assert await loop.sock_recv(client, len(ANSWER)) == ANSWER
     assert failed.is_set()
+
+
+@pytest.mark.parametrize(
+    ("error", "pause_s"),
+    [
+        *((each, 1) for each in (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)),
+        *((each, 0) for each in (errno.ECONNABORTED, errno.EPROTO, errno.EHOSTUNREACH)),
+    ],
+)
+def test_an_error_of_one_connection_keeps_no_others_waiting(
+    monkeypatch: pytest.MonkeyPatch, error: int, pause_s: int
+) -> None:
+    async def main() -> None:
+        loop, served = asyncio.get_running_loop(), asyncio.Event()
+        accepted = iter([OSError(error, "no"), (socket.socket(), ("127.0.0.1", 1))])
+
+        async def accept(_: socket.socket) -> Any:
+            found = next(accepted, None)
+            if isinstance(found, OSError):
+                raise found
+            return found or await asyncio.Future()
+
+        async def serve(client: socket.socket, _address: str) -> None:
+            client.close()
+            served.set()
+
+        monkeypatch.setattr(loop, "sock_accept", accept)
+        listening = Accepting([socket.socket()], serve)
+        await served.wait()
+        listening.close()
+        assert loop.time() == pause_s
+
+    virtual_time.run(main())
+
+
+@RUNS
+@pytest.mark.parametrize(
+    "end", [socket.socket.close, lambda one: one.shutdown(socket.SHUT_RDWR)], ids=["close", "shut"]
+)
+def test_accepting_ends_when_its_socket_has(run: Run, end: Callable[[socket.socket], None]) -> None:
+    async def serve(*_: object) -> None:
+        raise AssertionError
+
+    async def main() -> None:
+        (one,) = listening_sockets("127.0.0.1", 0)
+        end(one)
+        listening = Accepting([one], serve)
+        await asyncio.gather(*listening._accepting)
+        listening.close()
+
+    run(main())
 
 
 async def test_a_port_that_is_taken_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
