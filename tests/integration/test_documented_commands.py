@@ -93,6 +93,8 @@ def scene(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 def _billing(cluster: KafkaCluster, topic: str) -> Iterator[None]:
     """A member of the group ``billing`` that has read and committed some records."""
     settings = {"bootstrap.servers": cluster.bootstrap, "auto.offset.reset": "earliest"}
+    # It stays a member without another poll while all pages are tried.
+    settings["max.poll.interval.ms"] = "3600000"
     consumer = Consumer({**settings, "group.id": "billing", "enable.auto.commit": False})
     try:
         consumer.subscribe([topic])
