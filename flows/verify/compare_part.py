@@ -85,6 +85,8 @@ async def _compare_streams(logs: ComparedLogs) -> ComparisonResult:
 async def _learn_around(logs: ComparedLogs, comparison: StreamComparison) -> None:
     """A second copy of a record of the part before or behind is one, too."""
     first, end = logs.part.range.source
+    if not end:
+        return  # the source does not have the partition, or had written nothing there
     known = await logs.end(Side.SOURCE)
     for span in ((max(0, first - _AROUND), first), (end, min(end + _AROUND, known))):
         async for table, _ in logs.tables(Side.SOURCE, span):

@@ -165,7 +165,7 @@ def test_a_worker_that_is_decommissioned_and_taken_away_takes_no_record_with_it(
     *,
     mode: str,
 ) -> None:
-    """Its task runs on there; an executor elsewhere has started by the time that it ends."""
+    """An executor elsewhere has started by the time that the worker goes."""
     numbers = SqlNumbers(cluster_a, cluster_b, unique)
     settings = {
         **EXPRESSIONS,
@@ -182,7 +182,6 @@ def test_a_worker_that_is_decommissioned_and_taken_away_takes_no_record_with_it(
             spark.decommission_worker(leaving)
             added = spark.add_worker()
             eventually(lambda: spark.executors_of(added))
-            assert len(spark.executors_of(leaving)) == 1
             numbers.survive(lambda: spark.kill_worker(leaving))
         outcome = numbers.complete()
         assert mirror.stop() == 0
