@@ -46,7 +46,7 @@ class NotConfirmed(Exception):
     """Logs differ, but were written too fast to look at that again."""
 
 
-class Logs(Protocol):
+class ComparableLogs(Protocol):
     """What is needed of both logs."""
 
     def span(self, side: Side) -> Span:
@@ -64,7 +64,7 @@ class Logs(Protocol):
         ...
 
 
-async def compare_keys(logs: Logs, rules: LastValueRules, most: int) -> ComparisonResult:
+async def compare_keys(logs: ComparableLogs, rules: LastValueRules, most: int) -> ComparisonResult:
     """
     Compares the last records of keys.
 
@@ -86,7 +86,7 @@ async def compare_keys(logs: Logs, rules: LastValueRules, most: int) -> Comparis
 
 
 class _Comparison:
-    def __init__(self, logs: Logs, rules: LastValueRules, most: int) -> None:
+    def __init__(self, logs: ComparableLogs, rules: LastValueRules, most: int) -> None:
         self.result = ComparisonResult(most=most)
         self._logs, self._rules = logs, rules
         self._last = {side: LastValues() for side in Side}

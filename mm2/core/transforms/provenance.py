@@ -12,7 +12,7 @@ way whatever its other headers say.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
@@ -29,7 +29,7 @@ _TIMESTAMP: Final = "mm2.source.timestamp"
 HEADERS: Final = (CLUSTER, _TOPIC, _PARTITION, _OFFSET, _TIMESTAMP, CLUSTER_ID, VIA)
 
 
-class Origin(NamedTuple):
+class RecordOrigin(NamedTuple):
     """
     The cluster that a record was written on first, as its headers say.
 
@@ -65,19 +65,7 @@ class Provenance:
 
     def takes(self, origin: str) -> bool:
         """Whether records are copied that were written on a cluster of this alias first."""
-        return self._takes(Origin(origin))
-
-    def origin_of(self, headers: Headers) -> Origin | None:
-        """The cluster that a record's headers name; None if they name none that is known."""
-        alias, cluster_id = _text(headers, CLUSTER), _text(headers, CLUSTER_ID)
-        if not cluster_id and alias not in self.clusters:
-            return None
-        if cluster_id and self.source_id:
-            if cluster_id == self.source_id:
-                alias = self.flow.source
-            elif alias == self.flow.source:
-                alias = ""  # another file calls another cluster so
-        return Origin(alias, cluster_id, _via(headers))
+        return self._takes(RecordOrigin(origin))
 
     def marked(self, record: SourceRecord, topic: TopicName) -> SourceRecord | None:
         """
@@ -86,8 +74,9 @@ class Provenance:
         Args:
             topic: its name on the flow's source.
         """
-        origin, via = self.origin_of(record.headers), _via(record.headers)
-        if not self._takes(origin or Origin(self.flow.source, self.source_id, via)):
+        said = _said(record.headers)
+        origin, via = self._origin(said), _via(said)
+        if not self._takes(origin or RecordOrigin(self.flow.source, self.source_id, via)):
             return None
         if origin is not None:
             return self._passed_on(record, origin)
@@ -101,37 +90,51 @@ class Provenance:
             **({VIA: ",".join(via)} if via else {}),
         }
         own = tuple((name, value.encode()) for name, value in values.items())
-        return replace(record, headers=(*_others(record.headers), *own))
+        return record.replace(headers=(*_others(record.headers), *own))
 
-    def _takes(self, origin: Origin) -> bool:
+    def _origin(self, said: Mapping[str, str]) -> RecordOrigin | None:
+        """The cluster that a record's headers name; None if they name none that is known."""
+        alias, cluster_id = said.get(CLUSTER, ""), said.get(CLUSTER_ID, "")
+        if not cluster_id and alias not in self.clusters:
+            return None
+        if cluster_id and self.source_id:
+            if cluster_id == self.source_id:
+                alias = self.flow.source
+            elif alias == self.flow.source:
+                alias = ""  # another file calls another cluster so
+        return RecordOrigin(alias, cluster_id, _via(said))
+
+    def _takes(self, origin: RecordOrigin) -> bool:
         if self._is_target(origin) or (self.target_id and self.target_id in origin.via):
             return False
         named = {origin.alias, origin.cluster_id} - {""}
         return not self.origins or not named.isdisjoint(self.origins)
 
-    def _is_target(self, origin: Origin) -> bool:
+    def _is_target(self, origin: RecordOrigin) -> bool:
         if origin.cluster_id and self.target_id:
             return origin.cluster_id == self.target_id
         return origin.alias == self.flow.target
 
-    def _passed_on(self, record: SourceRecord, origin: Origin) -> SourceRecord:
+    def _passed_on(self, record: SourceRecord, origin: RecordOrigin) -> SourceRecord:
         """Says that a record of another cluster has passed the source."""
         is_own = origin.alias == self.flow.source and origin.cluster_id in {"", self.source_id}
         if is_own or not self.source_id or self.source_id in origin.via:
             return record
         via = VIA, ",".join((*origin.via, self.source_id)).encode()
-        return replace(record, headers=(*(h for h in record.headers if h[0] != VIA), via))
+        return record.replace(headers=(*(h for h in record.headers if h[0] != VIA), via))
 
 
-def _text(headers: Headers, wanted: str) -> str:
-    """The first value of a name; empty if there is none."""
-    return next(
-        ((value or b"").decode("utf-8", "replace") for name, value in headers if name == wanted), ""
-    )
+def _said(headers: Headers) -> dict[str, str]:
+    """The first value of each header of ours."""
+    found: dict[str, str] = {}
+    for name, value in headers:
+        if name in HEADERS:
+            found.setdefault(name, (value or b"").decode("utf-8", "replace"))
+    return found
 
 
-def _via(headers: Headers) -> tuple[str, ...]:
-    return tuple(filter(None, _text(headers, VIA).split(",")))
+def _via(said: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(filter(None, said.get(VIA, "").split(",")))
 
 
 def keep_headers(

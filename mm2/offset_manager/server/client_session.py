@@ -47,7 +47,7 @@ from mm2.offset_manager.server.messages import (
 from mm2.offset_manager.server.offset_answers import answer_offset_request
 from mm2.offset_manager.server.offset_messages import read_offset_request
 from mm2.offset_manager.server.sasl import LogIn, LogIns, authenticated_answer
-from mm2.offset_manager.server.scram import Step
+from mm2.offset_manager.server.scram import LogInStep
 from mm2.offset_manager.server.tally import Tally
 
 log = structlog.get_logger()
@@ -204,7 +204,7 @@ class ClientSession:
             self._log_in = None  # who tries again connects again
         return authenticated_answer(step)
 
-    def _warn_of_refused(self, step: Step) -> None:
+    def _warn_of_refused(self, step: LogInStep) -> None:
         """Only with SCRAM the password is that of our file, which then is not the cluster's."""
         if step.reply and step.who and (count := self._access.refused.due()):
             log.warning("offset_manager.user_refused", user=step.who[0], refused=count)

@@ -8,10 +8,10 @@ from typing import Final
 from mm2.errors import ConfigError
 from mm2.kafka.security.jaas import parse_jaas
 from mm2.offset_manager.server.messages import Answer
-from mm2.offset_manager.server.scram import SCRAM, ScramLogIn, ScramUsers, Step
+from mm2.offset_manager.server.scram import SCRAM, LogInStep, ScramLogIn, ScramUsers
 
 PLAIN: Final = "PLAIN"
-LogIn = Callable[[bytes], Step | None]
+LogIn = Callable[[bytes], LogInStep | None]
 """Is given what the client says, message by message; None refuses it."""
 
 _NO_ERROR: Final = 0
@@ -90,10 +90,10 @@ def _passwords(jaas: str) -> dict[str, str]:
     return found
 
 
-def plain_log_in(data: bytes) -> Step | None:
+def plain_log_in(data: bytes) -> LogInStep | None:
     """What comes of a message of PLAIN, which is the only one."""
     who = credentials(data)
-    return who and Step(who=who)
+    return who and LogInStep(who=who)
 
 
 def credentials(data: bytes) -> tuple[str, str] | None:
@@ -108,7 +108,7 @@ def credentials(data: bytes) -> tuple[str, str] | None:
     return (user, password) if user and password and acts_for in {"", user} else None
 
 
-def authenticated_answer(step: Step | None) -> Answer:
+def authenticated_answer(step: LogInStep | None) -> Answer:
     """What a client is told; no more than that if it is not let in."""
     return {
         "error_code": _FAILED if step is None else _NO_ERROR,

@@ -40,7 +40,7 @@ _TOKEN: Final = b",tokenauth="
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LogInStep:
     """
     How far a log-in is.
 
@@ -118,11 +118,11 @@ class ScramLogIn:
         self._user = ""
         self._said = b""
 
-    def __call__(self, message: bytes) -> Step | None:
+    def __call__(self, message: bytes) -> LogInStep | None:
         """What comes of the next message of the client; None if it is refused."""
         return self._first(message) if self._keys is None else self._last(message, self._keys)
 
-    def _first(self, message: bytes) -> Step | None:
+    def _first(self, message: bytes) -> LogInStep | None:
         found = _FIRST.fullmatch(message)
         user = found and _name(found["user"])
         if not found or not user or _TOKEN in found["more"].lower():
@@ -134,9 +134,9 @@ class ScramLogIn:
         self._keys = keys = self._users.keys(self._mechanism, user)
         reply = b"r=%b,s=%b,i=%d" % (self._nonce, b64encode(keys.salt), ITERATIONS)
         self._said = found["bare"] + b"," + reply
-        return Step(reply)
+        return LogInStep(reply)
 
-    def _last(self, message: bytes, keys: _Keys) -> Step | None:
+    def _last(self, message: bytes, keys: _Keys) -> LogInStep | None:
         found = _LAST.fullmatch(message)
         if not found or found["nonce"] != self._nonce or _plain(found["header"]) != self._header:
             return None
@@ -150,7 +150,7 @@ class ScramLogIn:
         if not hmac.compare_digest(shown, keys.stored) or keys.password is None:
             return None
         reply = b"v=" + b64encode(hmac.digest(keys.server, said, self._hash))
-        return Step(reply, (self._user, keys.password))
+        return LogInStep(reply, (self._user, keys.password))
 
 
 def _name(written: bytes) -> str | None:

@@ -19,7 +19,7 @@ from mm2.offset_manager.server.client_session import ClientSession, ClusterAcces
 from mm2.offset_manager.server.cluster_view import ClusterView
 from mm2.offset_manager.server.messages import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from mm2.offset_manager.server.sasl import LogIns, log_ins
-from mm2.offset_manager.server.scram import SCRAM, ScramLogIn, ScramUsers, Step
+from mm2.offset_manager.server.scram import SCRAM, LogInStep, ScramLogIn, ScramUsers
 from tests.support.kafka_requests import answer, request
 
 PROPERTIES = {"bootstrap.servers": "127.0.0.1:1"}
@@ -55,7 +55,7 @@ class Client:
         assert await self._side.step(heard) is None
 
 
-async def logged_in(mechanism: str, user: str, password: str) -> Step | None:
+async def logged_in(mechanism: str, user: str, password: str) -> LogInStep | None:
     client, log_in = Client(mechanism, user, password), ScramLogIn(USERS, mechanism)
     first = log_in(await client.says())
     assert first is not None
@@ -88,10 +88,10 @@ def test_the_example_of_rfc_7677_is_let_in(monkeypatch: pytest.MonkeyPatch) -> N
     log_in = ScramLogIn(users, "SCRAM-SHA-256", "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0")
     first = log_in(b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO")
     nonce = b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
-    assert first == Step(nonce + b",s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096")
+    assert first == LogInStep(nonce + b",s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096")
     last = log_in(b"c=biws," + nonce + b",p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ=")
     reply = b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4="
-    assert last == Step(reply, ("user", "pencil"))
+    assert last == LogInStep(reply, ("user", "pencil"))
 
 
 def salt_of(user: bytes) -> bytes:
