@@ -14,7 +14,7 @@ from mm2.config.legacy.copy_plan import ArgumentErrors, CopyPlan, read_copy_plan
 from mm2.config.legacy.flags import FLAGS, LOG_LEVEL, Flag
 from mm2.core.plugin import close_all
 from mm2.errors import ConfigError, ConfigErrors, FatalError
-from mm2.telemetry.log_settings import LEVEL_VARIABLE, parse_levels, start_levels
+from mm2.telemetry.log_settings import export_log_settings, parse_levels
 
 _EXIT_ARGUMENTS: Final = 1
 _EXIT_START: Final = 3
@@ -84,13 +84,12 @@ def _run(words: Sequence[str]) -> int:
 
 def _export_levels(plan: CopyPlan) -> None:
     """Sets the variable of the environment, which this process and its tasks obey."""
-    if plan.arguments.log_levels is not None:
-        try:
-            parse_levels(plan.arguments.log_levels)
-        except ConfigError as error:
-            raise ArgumentErrors([(LOG_LEVEL, error)]) from error
-        os.environ[LEVEL_VARIABLE] = plan.arguments.log_levels
-    start_levels()
+    levels = plan.arguments.log_levels
+    try:
+        parse_levels(levels or "")
+    except ConfigError as error:
+        raise ArgumentErrors([(LOG_LEVEL, error)]) from error
+    export_log_settings(levels, None)
 
 
 if __name__ == "__main__":

@@ -31,11 +31,10 @@ from mm2.cli.options import (
     run,
     tell,
 )
-from mm2.cli.progress import progress_bar, waiting
+from mm2.cli.progress import WeighedProgress, progress_bar, waiting
 from mm2.cli.rows import Row, rendered
 from mm2.cli.verify_rebalance_command import rebalance
 from mm2.cli.verify_replicas_command import replicas
-from mm2.cli.weighed_progress import WeighedProgress
 from mm2.config.flow_config import FlowConfig
 from mm2.errors import FatalError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mm2.cli.weighed_progress import WeighedProgress
+from mm2.cli.progress import WeighedProgress
 
 
 def test_what_parts_have_done_adds_up_to_the_whole() -> None:
