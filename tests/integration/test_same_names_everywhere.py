@@ -17,6 +17,14 @@ from tests.support.records import Sample, committed, create_topic, produce
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
+_SAME_NAMES = {
+    "tasks.max": "1",
+    "replication.policy.class": "IdentityReplicationPolicy",
+    "emit.heartbeats.enabled": "false",
+    "emit.checkpoints.enabled": "false",
+    "provenance.headers.enabled": "true",
+}
+
 _EACH = 30
 
 
@@ -57,11 +65,7 @@ def test_active_active_and_a_diamond_under_the_same_names(
         {
             **{f"{source}->{target}.enabled": "true" for source, target in flows},
             "topics": topic,
-            "tasks.max": "1",
-            "replication.policy.class": "IdentityReplicationPolicy",
-            "emit.heartbeats.enabled": "false",
-            "emit.checkpoints.enabled": "false",
-            "provenance.headers.enabled": "true",
+            **_SAME_NAMES,
             f"{b}->{d}.provenance.origins": b,
             f"{c}->{d}.provenance.origins": f"{a}, {c}",
         },
@@ -107,11 +111,7 @@ def test_two_files_that_call_the_same_clusters_by_other_names(
             {
                 f"{source}->{target}.enabled": "true",
                 "topics": topic,
-                "tasks.max": "1",
-                "replication.policy.class": "IdentityReplicationPolicy",
-                "emit.heartbeats.enabled": "false",
-                "emit.checkpoints.enabled": "false",
-                "provenance.headers.enabled": "true",
+                **_SAME_NAMES,
             },
         )
 

@@ -125,6 +125,15 @@ def test_streams_of_the_legacy_tool_copy_and_commit_on_the_workers(
     )
 
 
+def _with_sql(spark: SparkCluster, mode: str) -> dict[str, str]:
+    return {
+        **EXPRESSIONS,
+        "spark.master": spark.url,
+        "spark.authenticate.secret": _SECRET,
+        "B.exactly.once.source.support": mode,
+    }
+
+
 @pytest.mark.broker
 @pytest.mark.parametrize("mode", [pytest.param("disabled", marks=pytest.mark.thorough), "enabled"])
 def test_sql_on_all_workers_loses_nothing_when_an_executor_is_killed(
@@ -137,12 +146,7 @@ def test_sql_on_all_workers_loses_nothing_when_an_executor_is_killed(
     mode: str,
 ) -> None:
     numbers = SqlNumbers(cluster_a, cluster_b, unique)
-    settings = {
-        **EXPRESSIONS,
-        "spark.master": spark.url,
-        "spark.authenticate.secret": _SECRET,
-        "B.exactly.once.source.support": mode,
-    }
+    settings = _with_sql(spark, mode)
     with Mirror(tmp_path, one_way(cluster_a, cluster_b, unique, settings)) as mirror:
         with numbers.traffic.running():
             numbers.wait_for_later()
@@ -167,13 +171,7 @@ def test_a_worker_that_is_decommissioned_and_taken_away_takes_no_record_with_it(
 ) -> None:
     """An executor elsewhere has started by the time that the worker goes."""
     numbers = SqlNumbers(cluster_a, cluster_b, unique)
-    settings = {
-        **EXPRESSIONS,
-        "spark.master": spark.url,
-        "spark.authenticate.secret": _SECRET,
-        "spark.decommission.enabled": "true",
-        "B.exactly.once.source.support": mode,
-    }
+    settings = {**_with_sql(spark, mode), "spark.decommission.enabled": "true"}
     with Mirror(tmp_path, one_way(cluster_a, cluster_b, unique, settings)) as mirror:
         with numbers.traffic.running():
             numbers.wait_for_later()
