@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import subprocess
 import sys
 import threading
@@ -108,9 +107,9 @@ def test_what_swallows_an_interrupt_or_waits_again_fails(
 
 @pytest.mark.parametrize("body", [_GOES_ON, _FAILS_AND_GOES_ON], ids=["goes on", "torn down"])
 def test_what_cannot_be_interrupted_ends_with_its_process(tmp_path: Path, body: str) -> None:
-    done = _run(tmp_path, body, uninterrupted_s=1.0)
-    # Python's dump of threads that run may crash, and the process has ended then, too.
-    assert done.returncode in {1, -signal.SIGSEGV}
+    # Between two interrupts: Python's dump of a thread that runs, and does not wait, may crash.
+    done = _run(tmp_path, body, uninterrupted_s=1.05)
+    assert done.returncode == 1
     assert "test_both.py" in done.stderr, "where it stands"
     assert "passed" not in done.stdout
 
