@@ -23,6 +23,7 @@ from tests.support.family import family_of, javas
 from tests.support.process import freeze
 
 _PACKAGE: Final = "org.apache.spark.deploy"
+_DECOMMISSIONED: Final = "Decommissioning worker "
 _OPTIONS: Final = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 
 
@@ -49,6 +50,7 @@ class SparkCluster:
         self.home = Path(tempfile.mkdtemp(prefix="spark-cluster-"))
         self._master: Process[bytes] | None = None
         self._workers: list[Process[bytes]] = []
+        self._master_log = Path()
         self._started = 0
 
     def __enter__(self) -> Self:
@@ -78,8 +80,8 @@ class SparkCluster:
     def start_master(self) -> None:
         """Starts the master, which knows nothing of an earlier one; waits until it serves."""
         listen = ["--host", HOST, "--port", str(self._port), "--webui-port", "0"]
-        self._master, log = self._start("master.Master", *listen)
-        eventually(lambda: "elected leader" in log.read_text(errors="replace"))
+        self._master, self._master_log = self._start("master.Master", *listen)
+        eventually(lambda: "elected leader" in self._master_text())
 
     def kill_master(self) -> None:
         """Kills the master; executors run on."""
@@ -111,8 +113,15 @@ class SparkCluster:
         worker.wait()
 
     def decommission_worker(self, worker: Process[bytes]) -> None:
-        """What ``decommission-worker.sh`` does: the worker is not to be given anything new."""
+        """
+        What ``decommission-worker.sh`` does: the worker is not to be given anything new.
+
+        Waits until the master knows it. The master would count the executor that leaves for a
+        worker that registers before, and start no other one in its place.
+        """
+        known = self._master_text().count(_DECOMMISSIONED)
         worker.send_signal(signal.SIGPWR)
+        eventually(lambda: self._master_text().count(_DECOMMISSIONED) > known)
 
     def executors(self) -> list[psutil.Process]:
         """The JVMs of executors that run."""
@@ -129,6 +138,9 @@ class SparkCluster:
     def has_started(self, worker: Process[bytes], pid: int) -> bool:
         """Whether a process runs in an executor of a worker."""
         return pid in {each.pid for each in _descendants(psutil.Process(worker.pid))}
+
+    def _master_text(self) -> str:
+        return self._master_log.read_text(errors="replace")
 
     def _start(self, role: str, *arguments: str) -> tuple[Process[bytes], Path]:
         self._started += 1
