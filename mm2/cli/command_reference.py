@@ -129,7 +129,7 @@ def reference_page() -> str:
     """The whole page, in Markdown."""
     commands = "".join(
         _section(command, f"mm2 {name}", see=_SEE.get(name))
-        for name, command in sorted(main.commands.items())
+        for name, command in _commands_of(main, click.Context(main))
     )
     return f"{_HEAD}{_legacy()}{commands}{_TAIL}"
 
@@ -167,7 +167,7 @@ def _section(
         parts += [_text(command), f"\nSee {see}.\n" if see else ""]
         parts += [
             _section(each, f"{path} {name}", parent=context)
-            for name, each in sorted(command.commands.items())
+            for name, each in _commands_of(command, context)
         ]
         return "".join(parts)
     usage = " ".join(command.collect_usage_pieces(context))
@@ -175,6 +175,12 @@ def _section(
     if rows := list(_rows(command, context)):
         parts += ["\n| option | |\n|---|---|\n", *rows]
     return "".join(parts)
+
+
+def _commands_of(group: click.Group, context: click.Context) -> Iterator[tuple[str, click.Command]]:
+    for name in group.list_commands(context):
+        if command := group.get_command(context, name):
+            yield name, command
 
 
 def _text(command: click.Command) -> str:

@@ -2,37 +2,11 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Final
 
 import click
 
-from mm2.cli.config_commands import config
-from mm2.cli.dump_commands import dump
-from mm2.cli.dump_log_command import dump_log
-from mm2.cli.flows.alter_command import alter, limit
-from mm2.cli.flows.events_command import events
-from mm2.cli.flows.flows_commands import flows
-from mm2.cli.flows.heartbeats_commands import heartbeats
-from mm2.cli.flows.hops_commands import hops
-from mm2.cli.flows.offsets_commands import offsets
-from mm2.cli.flows.status_commands import lag, status, topics, topology
-from mm2.cli.groups.checkpoints_commands import checkpoints
-from mm2.cli.groups.failback_commands import failback
-from mm2.cli.groups.failover_commands import failover
-from mm2.cli.groups.groups_commands import groups
-from mm2.cli.groups.sync_groups_commands import sync_groups
-from mm2.cli.groups.translate_commands import translate
-from mm2.cli.offset_manager_commands import offset_manager
-from mm2.cli.setup.completion_command import completion
-from mm2.cli.setup.demo_command import demo
-from mm2.cli.setup.doctor_command import doctor
-from mm2.cli.setup.export_command import export
-from mm2.cli.setup.import_command import import_
-from mm2.cli.setup.init_command import init
-from mm2.cli.setup.package_env_command import package_env
-from mm2.cli.setup.plan_command import plan
-from mm2.cli.setup.render_command import render
-from mm2.cli.verify_command import verify
 from mm2.errors import ConfigError
 from mm2.telemetry.log_settings import (
     FORMAT_VARIABLE,
@@ -46,58 +20,70 @@ from mm2.telemetry.log_settings import (
 )
 from mm2.telemetry.logs import configure_command_logs
 
+# Where each command is: a module of ``mm2.cli``, and its name there if it is another one.
 _SECTIONS: Final = {
-    "Before the start": (
-        "demo",
-        "init",
-        "import",
-        "config",
-        "doctor",
-        "plan",
-        "render",
-        "export",
-        "package-env",
-    ),
-    "While it runs": (
-        "status",
-        "topics",
-        "lag",
-        "topology",
-        "flows",
-        "events",
-        "heartbeats",
-        "hops",
-        "offsets",
-        "verify",
-        "dump",
-        "dump-log",
-    ),
-    "Consumer groups": (
-        "groups",
-        "checkpoints",
-        "translate",
-        "sync-groups",
-        "failover",
-        "failback",
-        "offset-manager",
-    ),
+    "Before the start": {
+        "demo": "setup.demo_command",
+        "init": "setup.init_command",
+        "import": "setup.import_command:import_",
+        "config": "config_commands",
+        "doctor": "setup.doctor_command",
+        "plan": "setup.plan_command",
+        "render": "setup.render_command",
+        "export": "setup.export_command",
+        "package-env": "setup.package_env_command:package_env",
+    },
+    "While it runs": {
+        "status": "flows.status_commands",
+        "topics": "flows.status_commands",
+        "lag": "flows.status_commands",
+        "topology": "flows.status_commands",
+        "flows": "flows.flows_commands",
+        "events": "flows.events_command",
+        "heartbeats": "flows.heartbeats_commands",
+        "hops": "flows.hops_commands",
+        "offsets": "flows.offsets_commands",
+        "verify": "verify_command",
+        "dump": "dump_commands",
+        "dump-log": "dump_log_command:dump_log",
+    },
+    "Consumer groups": {
+        "groups": "groups.groups_commands",
+        "checkpoints": "groups.checkpoints_commands",
+        "translate": "groups.translate_commands",
+        "sync-groups": "groups.sync_groups_commands:sync_groups",
+        "failover": "groups.failover_commands",
+        "failback": "groups.failback_commands",
+        "offset-manager": "offset_manager_commands:offset_manager",
+    },
+    "Other commands": {"completion": "setup.completion_command"},
 }
-_OTHERS: Final = "Other commands"
+_PLACES: Final = {name: place for section in _SECTIONS.values() for name, place in section.items()}
 
 
 class SectionedGroup(click.Group):
-    """A group whose help has its commands in sections; what is in none comes last."""
+    """A group that imports a command when it is asked for, and shows its commands in sections."""
+
+    def list_commands(self, _ctx: click.Context) -> list[str]:
+        """The names of all commands, sorted."""
+        return sorted(_PLACES)
+
+    def get_command(self, _ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Imports a command; None if there is none of that name."""
+        if cmd_name not in _PLACES:
+            return None
+        module, _, attribute = _PLACES[cmd_name].partition(":")
+        command: click.Command = getattr(import_module(f"mm2.cli.{module}"), attribute or cmd_name)
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Writes the sections."""
-        placed = {name for names in _SECTIONS.values() for name in names}
-        rest = tuple(name for name in self.list_commands(ctx) if name not in placed)
-        for title, names in {**_SECTIONS, _OTHERS: rest}.items():
-            known = [(name, self.commands[name]) for name in names if name in self.commands]
-            rows = [(name, each.get_short_help_str(60)) for name, each in known]
-            if rows:
-                with formatter.section(title):
-                    formatter.write_dl(rows)
+        for title, names in _SECTIONS.items():
+            commands = {name: self.get_command(ctx, name) for name in names}
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name, each.get_short_help_str(60)) for name, each in commands.items() if each]
+                )
 
 
 def _levels(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
@@ -140,42 +126,6 @@ def main(log_level: str | None, log_format: str | None) -> None:
         raise click.UsageError(str(error)) from error
     configure_command_logs(_parsed(log_level))
 
-
-for command in (alter, limit):
-    flows.add_command(command)
-
-for command in (
-    checkpoints,
-    completion,
-    config,
-    demo,
-    doctor,
-    dump,
-    dump_log,
-    events,
-    export,
-    failback,
-    failover,
-    flows,
-    groups,
-    heartbeats,
-    hops,
-    import_,
-    init,
-    lag,
-    offset_manager,
-    offsets,
-    package_env,
-    plan,
-    render,
-    status,
-    sync_groups,
-    topics,
-    topology,
-    translate,
-    verify,
-):
-    main.add_command(command)
 
 if __name__ == "__main__":
     main()

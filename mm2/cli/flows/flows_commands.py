@@ -10,6 +10,7 @@ from typing import Final, TypeVar
 
 import click
 
+from mm2.cli.flows.alter_command import alter, limit
 from mm2.cli.options import (
     CHECK_FAILED,
     FILE,
@@ -70,6 +71,10 @@ def flows() -> None:
     Exit status: 0 done, 1 the flow does not stop, or a flow to be shown cannot run for what the
     file says, 2 wrong usage, 3 a target cannot be reached or refuses.
     """
+
+
+flows.add_command(alter)
+flows.add_command(limit)
 
 
 @flows.command("show")

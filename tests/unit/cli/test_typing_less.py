@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from click import Context
 from click.testing import CliRunner
 
 from mm2.cli.mm2 import main
@@ -57,5 +59,14 @@ def test_help_has_every_command_once_in_a_section() -> None:
     lines = CliRunner().invoke(main, ["--help"]).stdout.splitlines()
     assert {"Before the start:", "While it runs:", "Consumer groups:"} <= set(lines)
     listed = [line.split()[0] for line in lines if line.startswith("  ") and line.split()]
-    for name in main.commands:
+    for name in main.list_commands(Context(main)):
         assert listed.count(name) == 1, name
+
+
+def test_a_command_imports_no_other_ones_modules() -> None:
+    code = (
+        "import sys; from mm2.cli.mm2 import main; main(['completion', 'bash'], standalone_mode=0);"
+        "print([name for name in sys.modules if name.endswith('_command')], file=sys.stderr)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stderr.strip() == "['mm2.cli.setup.completion_command']"
