@@ -61,7 +61,7 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, 
 @pytest.mark.parametrize(
     ("support", "first", "where"),
     [
-        pytest.param("disabled", "auto", 0, id="at-least-once"),
+        pytest.param("disabled", "auto", 0, id="at-least-once", marks=pytest.mark.thorough),
         pytest.param("enabled", "1", 0, id="exactly-once-altered"),
         pytest.param("enabled", "auto", 2, id="on-a-cluster", marks=pytest.mark.thorough),
     ],

@@ -286,7 +286,13 @@ def test_a_stream_that_waits_for_zookeeper_holds_up_no_rebalance_and_goes_on_wit
 
 @pytest.mark.broker
 @pytest.mark.spark
-@pytest.mark.parametrize("storage", ["offsets.storage=zookeeper", "dual.commit.enabled=true"])
+@pytest.mark.parametrize(
+    "storage",
+    [
+        "offsets.storage=zookeeper",
+        pytest.param("dual.commit.enabled=true", marks=pytest.mark.thorough),
+    ],
+)
 def test_a_stream_waits_for_a_zookeeper_that_is_away_at_its_start(
     clusters: tuple[Cluster, Cluster], unique: str, tmp_path: Path, storage: str
 ) -> None:

@@ -47,7 +47,9 @@ def _settings(unique: str, **more: str) -> Mapping[str, str]:
 
 
 @pytest.mark.usefixtures("user_code")
-@pytest.mark.parametrize("support", ["disabled", "enabled"])
+@pytest.mark.parametrize(
+    "support", [pytest.param("disabled", marks=pytest.mark.thorough), "enabled"]
+)
 def test_each_record_becomes_three_and_a_killed_driver_repeats_none(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path, support: str
 ) -> None:

@@ -55,7 +55,9 @@ def test_where_names_stay_records_settings_rights_and_groups_arrive(
     assert _values(cluster_a, unique) == [b"1", b"2"], "nothing came back"
 
 
-@pytest.mark.parametrize("alias", ["2nd-DC_west", "eu.west"])
+@pytest.mark.parametrize(
+    "alias", [pytest.param("2nd-DC_west", marks=pytest.mark.thorough), "eu.west"]
+)
 def test_an_alias_of_every_character_that_topics_may_have_is_mirrored_both_ways(
     alias: str, cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:

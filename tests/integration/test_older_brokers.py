@@ -74,7 +74,11 @@ def _committed(cluster: KafkaCluster, group: str, topic: str) -> int:
     return int(found.offset)
 
 
-@pytest.mark.parametrize("exactly_once", [False, True], ids=["at-least-once", "exactly-once"])
+@pytest.mark.parametrize(
+    "exactly_once",
+    [pytest.param(False, marks=pytest.mark.thorough), True],
+    ids=["at-least-once", "exactly-once"],
+)
 def test_records_settings_and_groups_are_mirrored_both_ways(
     clusters: Clusters, exactly_once: bool, unique: str, tmp_path: Path
 ) -> None:

@@ -78,7 +78,9 @@ def _numbers(samples: list[Sample], partition: int) -> list[int]:
     return [int((s.value or b"")[:6]) for s in samples if s.partition == partition]
 
 
-@pytest.mark.parametrize("exactly_once", ["disabled", "enabled"])
+@pytest.mark.parametrize(
+    "exactly_once", [pytest.param("disabled", marks=pytest.mark.thorough), "enabled"]
+)
 def test_a_busy_partition_moves_under_traffic_and_each_record_is_copied_once_in_order(
     exactly_once: str, cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:

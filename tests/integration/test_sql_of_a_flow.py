@@ -38,7 +38,7 @@ def _values(total: int) -> Iterator[bytes]:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("exactly_once", [False, True])
+@pytest.mark.parametrize("exactly_once", [pytest.param(False, marks=pytest.mark.thorough), True])
 def test_a_driver_that_is_killed_loses_nothing_and_repeats_nothing(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path, *, exactly_once: bool
 ) -> None:

@@ -164,7 +164,7 @@ def test_a_cluster_that_does_not_answer_has_status_3(tmp_path: Path) -> None:
     assert done.returncode == 3, done.stderr
 
 
-@pytest.mark.parametrize("exactly_once", [False, True])
+@pytest.mark.parametrize("exactly_once", [pytest.param(False, marks=pytest.mark.thorough), True])
 def test_a_running_mirrors_copies_do_not_differ(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path, *, exactly_once: bool
 ) -> None:
