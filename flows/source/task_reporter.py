@@ -219,6 +219,7 @@ def _fingerprint(partition: MirroredPartition) -> _Fingerprint:
         progress.latency_ms,
         progress.queued,
         progress.uncommitted,
+        progress.left_out,
     )
 
 
@@ -246,6 +247,7 @@ def partition_report(partition: MirroredPartition, now_ms: int) -> PartitionProg
         contested=progress.is_contested,
         first=stats.first,
         dead_letters=progress.dead_letters,
+        left_out=progress.left_out,
         pinned_since_ms=now_ms - pinned_ms if pinned_ms else NO_OFFSET,
         backfill=max(0, stats.live_from - partition.reached),
         age_ms=stats.age.sample(now_ms),

@@ -27,6 +27,7 @@ class Counts(NamedTuple):
         diverged: offsets that were copied and that the source no longer has.
         skipped: records that were not copied, as ``errors.tolerance`` says.
         dead_letters: of these, those written to the dead-letter topic.
+        left_out: records of the source of which transforms, or provenance, made no copy.
     """
 
     records: int = 0
@@ -35,6 +36,7 @@ class Counts(NamedTuple):
     diverged: int = 0
     skipped: int = 0
     dead_letters: int = 0
+    left_out: int = 0
 
     def plus(self, other: Counts) -> Counts:
         """The sums of both."""

@@ -182,6 +182,13 @@ OF_PARTITIONS: Final[Sequence[Series[Partition]]] = (
         "counter",
     ),
     Series(
+        "mm2_partition_left_out_records_total",
+        "Records of which transforms, handlers or provenance made no copy; after an error, those"
+        " that are handled again count again.",
+        lambda each: each.counts.left_out,
+        "counter",
+    ),
+    Series(
         "mm2_partition_failed",
         "1 if the partition does not go on because of an error.",
         lambda each: int(each.seen.last.error is not None) if each.seen else None,

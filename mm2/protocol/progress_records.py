@@ -76,6 +76,7 @@ class PartitionProgress:
         replication_ms: the same when the target had them.
         live_ms: the same without backfill.
         record_bytes: the same of the sizes of records, the mean of each batch.
+        left_out: records of which transforms, or provenance, made no copy.
     """
 
     topic: str
@@ -103,6 +104,7 @@ class PartitionProgress:
     replication_ms: tuple[int, ...] = ()
     live_ms: tuple[int, ...] = ()
     record_bytes: tuple[int, ...] = ()
+    left_out: int = 0
 
     @property
     def counts(self) -> Counts:
@@ -114,6 +116,7 @@ class PartitionProgress:
             diverged=self.diverged,
             skipped=self.skipped,
             dead_letters=self.dead_letters,
+            left_out=self.left_out,
         )
 
     @property

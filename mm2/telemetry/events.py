@@ -304,6 +304,9 @@ EVENTS: Final = {
     "source.duplicates_skipped": "A new task found records on the target that the last position "
     "did not know of, and did not copy them again. With is_complete=false: up to the first that "
     "differs.",
+    "source.origin_left_out": "A record was left out because of its origin. It was written first "
+    "on the target, or has passed it, or provenance.origins does not name its cluster. Logged once "
+    "for each task; mm2_partition_left_out_records_total counts them.",
     "source.partition_failed": "A partition stops for the reason given, the others go on. Where a "
     "record is the reason, it tries again after errors.retry.delay.max.ms.",
     "source.partitions_assigned": "A task took partitions on; how many had a position.",

@@ -87,6 +87,7 @@ def full_flow(**changes: str) -> SeenFlow:
             lost=1,
             skipped=3,
             dead_letters=2,
+            left_out=4,
             backfill=7,
             pinned_since_ms=NOW - 1500,
         ),

@@ -27,6 +27,8 @@ class CommitProgress:
         latency_ms: highest age of a record when it was acknowledged, since the last report.
         skipped: records and unreadable offsets that ``errors.tolerance`` let pass.
         dead_letters: of these skips, those that the dead-letter topic has.
+        left_out: records of which transforms, or provenance, made no copy; those that are handled
+            again, after an error, count again.
         begins_empty: the source had no record at all when copying began.
         elsewhere_ms: time of a position in another partition of the positions topic than it is
             written to; what is written must be newer; -1 for none.
@@ -43,6 +45,7 @@ class CommitProgress:
     latency_ms: int = 0
     skipped: int = 0
     dead_letters: int = 0
+    left_out: int = 0
     begins_empty: bool = False
     elsewhere_ms: int = -1
     is_contested: bool = False
@@ -125,6 +128,10 @@ class CommitProgress:
     def count_dead_letter(self) -> None:
         """The dead-letter topic has what was skipped."""
         self.dead_letters += 1
+
+    def count_left_out(self, count: int) -> None:
+        """Of records of the source there is to be no copy."""
+        self.left_out += count
 
     def acknowledge(self, batch: OutgoingBatch, now_ms: int) -> None:
         """The target has a batch for good."""

@@ -159,9 +159,11 @@ class ChangedBatches:
         partition: MirroredPartition,
         collected: CollectedRecords,
         sections: Mapping[PartitionSender, Sequence[RecordsSection]],
-        end: int,
+        covers: range,
     ) -> None:
-        """Sends what is encoded already; all that was collected before is to be sent first."""
+        """Sends what is encoded already, behind all that was collected before."""
+        end = covers.stop
+        self.send(partition, collected, covers.start)
         for sender, found in sections.items():
             encoded = [
                 Recoded(batch_of(each, collected.how, len(each.offsets)), each.offsets)

@@ -33,17 +33,29 @@ _ENOUGH_AHEAD: Final = 1024
 _compiled: Final = Compiled("flows.source.transform.column_parts", "changed_parts")
 
 
-class ColumnPart(NamedTuple):
+class ChangedPart(NamedTuple):
     """
     Source offsets, and what becomes of their records.
 
     Attributes:
         sections: for batches, by where they go; None if that is to be tried record by record.
-        problem: why it is.
+        left_out: of how many records nothing is made.
     """
 
     covers: range
-    sections: Sections | None
+    sections: Sections | None = None
+    left_out: int = 0
+
+
+class ColumnPart(NamedTuple):
+    """
+    What becomes of records as columns.
+
+    Attributes:
+        problem: why they are to be tried record by record.
+    """
+
+    made: ChangedPart
     problem: str = ""
 
 
@@ -84,7 +96,7 @@ class ColumnHandle:
         target: TopicPartition,
         most: int,
         most_plain: int,
-    ) -> AsyncIterator[tuple[range, Sections | None]]:
+    ) -> AsyncIterator[ChangedPart]:
         """
         What becomes of the records of batches, as ``column_parts.changed_parts`` says.
 
@@ -92,7 +104,7 @@ class ColumnHandle:
         """
         changed_parts = _compiled.get()
         if changed_parts is None or sum(batch.count for batch in batches) < self.least:
-            yield cover, None
+            yield ChangedPart(cover)
             return
         parts: AsyncIterator[ColumnPart] = changed_parts(
             batches, cover, self, target, most=most, most_plain=most_plain
@@ -101,7 +113,7 @@ class ColumnHandle:
             if part.problem and target not in self.failed:
                 self.failed.add(target)
                 log.warning("source.columns_failed", remote=str(target), reason=part.problem)
-            yield part.covers, part.sections
+            yield part.made
 
 
 @dataclass(frozen=True, slots=True)

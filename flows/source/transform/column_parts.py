@@ -10,13 +10,14 @@ from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from flows.source.fetch.contiguous_batches import MOST_RECORDS
 from flows.source.forward.recode import joined
 from flows.source.forward.record_batch import Batch
-from flows.source.transform.column_handle import ColumnHandle, ColumnPart
+from flows.source.transform.column_handle import ChangedPart, ColumnHandle, ColumnPart
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.record_columns import decode, encode
 
@@ -51,7 +52,7 @@ async def changed_parts(
         rows = rows_of(batches, cover, target, most_plain)
     except ValueError as error:
         if len(batches) == 1:
-            yield ColumnPart(cover, None, str(error))
+            yield ColumnPart(ChangedPart(cover), str(error))
             return
         for first in _alone(batches, cover):
             parts = changed_parts(*first, transform, target, most=most, most_plain=most_plain)
@@ -112,7 +113,7 @@ async def _changed(
         }
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's code
         if len(rows) < _LEAST_ROWS:
-            yield ColumnPart(cover, None, repr(error))
+            yield ColumnPart(ChangedPart(cover), repr(error))
             return
         middle = len(rows) // 2
         at = rows.column("offset")[middle].as_py()
@@ -121,7 +122,13 @@ async def _changed(
             async for each in _changed(half, part, transform, target, most):
                 yield each
         return
-    yield ColumnPart(cover, sections)
+    left_out = max(0, len(rows) - _distinct(made.column("offset").to_numpy()))
+    yield ColumnPart(ChangedPart(cover, sections, left_out))
+
+
+def _distinct(offsets: npt.NDArray[np.int64]) -> int:
+    """How many offsets there are, of some that do not descend."""
+    return int(np.count_nonzero(np.diff(offsets))) + bool(len(offsets))
 
 
 def _by_target(

@@ -8,7 +8,7 @@ from inspect import iscoroutine, iscoroutinefunction
 from typing import Any, Final, NamedTuple
 
 from flows.source.forward.record_batch import Batch
-from flows.source.transform.column_handle import Sections
+from flows.source.transform.column_handle import ChangedPart, Sections
 from flows.source.transform.message_handler import Handle, Handled
 from mm2.core.handled_records import SourceRecord
 from mm2.core.model import TopicPartition
@@ -28,12 +28,14 @@ class HandledPart(NamedTuple):
         sections: for batches, by where they go; None if the records are to be handled one by one.
         answers: what the handler has returned or raised, by offset.
         is_odd: whether it has returned what batches do not take.
+        left_out: for how many records it has returned none.
     """
 
     covers: range
     sections: Sections | None = None
     answers: Callable[[], dict[int, object]] = dict
     is_odd: bool = False
+    left_out: int = 0
 
 
 def compile_handler_batches() -> None:
@@ -77,7 +79,7 @@ class HandlerOfBatches:
         target: TopicPartition,
         most: int,
         most_plain: int,
-    ) -> AsyncIterator[tuple[range, Sections | None]]:
+    ) -> AsyncIterator[ChangedPart]:
         """
         What becomes of the records of batches: parts of ``cover``, in order.
 
@@ -86,7 +88,7 @@ class HandlerOfBatches:
         """
         handled_parts = None if self._is_alone else _compiled.get()
         if handled_parts is None or sum(batch.count for batch in batches) < self._least:
-            yield cover, None
+            yield ChangedPart(cover)
             return
         parts: AsyncIterator[HandledPart] = handled_parts(
             self._handle, batches, cover, target, most=most, most_plain=most_plain
@@ -95,13 +97,13 @@ class HandlerOfBatches:
             self._is_alone |= part.is_odd
             kept = self._kept[target] = _Kept(part)
             try:
-                yield part.covers, part.sections
+                yield ChangedPart(part.covers, part.sections, part.left_out)
             finally:
                 self._kept.pop(target, None)
                 if part.sections is None:
                     kept.close()
             if part.is_odd and part.covers.stop < cover.stop:
-                yield range(part.covers.stop, cover.stop), None
+                yield ChangedPart(range(part.covers.stop, cover.stop))
                 return
 
 

@@ -65,6 +65,11 @@ class _Answers:
         self.counts: list[int] = []
         self.made: list[SourceRecord | TargetRecord] = []
 
+    @property
+    def empty(self) -> int:
+        """For how many records none was returned."""
+        return self.counts.count(0)
+
     def by_offset(self) -> dict[int, object]:
         """What was returned for each record."""
         made, answered = iter(self.made), zip(self.sources, self.counts, strict=True)
@@ -195,11 +200,12 @@ class _Parts:
         self._clear()
         sections = self._sections(answers)
         if odd is None:
-            yield HandledPart(covers, sections, answers.by_offset, is_odd=sections is None)
+            is_odd = sections is None
+            yield HandledPart(covers, sections, answers.by_offset, is_odd, answers.empty)
             return
         if sections is not None:
             if covers:
-                yield HandledPart(covers, sections, answers.by_offset)
+                yield HandledPart(covers, sections, answers.by_offset, left_out=answers.empty)
             covers, answers = range(stop, stop), _Answers()
         yield HandledPart(
             range(covers.start, stop + 1),

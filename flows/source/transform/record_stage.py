@@ -30,7 +30,7 @@ from flows.source.transform.changed_batches import (
     CollectedRecords,
     RecordCopies,
 )
-from flows.source.transform.column_handle import ColumnHandle, Sections, prepare
+from flows.source.transform.column_handle import ChangedPart, ColumnHandle, prepare
 from flows.source.transform.fetched_chunk import FetchedChunk, alike, append_or_merge, take_chunk
 from flows.source.transform.handler_batches import HandlerOfBatches
 from flows.source.transform.message_handler import copy_of, handled, source_record
@@ -141,46 +141,46 @@ class RecordStage:
         collected = CollectedRecords(chunk.position, Compression(0))
         for how, batches in alike(chunk.batches, self._policy):
             if collected.size and how != collected.how:
-                self._changed.send(
-                    chunk.partition, collected, max(batches[0].base_offset, collected.start)
-                )
+                reached = max(batches[0].base_offset, collected.start)
+                self._changed.send(chunk.partition, collected, reached)
             collected.how = how
-            async for cover, made in self._parts(chunk, batches):
-                if made is None or not await self._send(chunk, collected, cover, made):
-                    await self._by_record(chunk, batches, cover, collected)
+            async for part in self._parts(chunk, batches):
+                if not await self._send(chunk, collected, part):
+                    await self._by_record(chunk, batches, part.covers, collected)
                 if not self._is_current(chunk):
                     return
         self._changed.send(chunk.partition, collected, chunk.end)
 
     async def _parts(
         self, chunk: FetchedChunk, batches: Sequence[Batch]
-    ) -> AsyncIterator[tuple[range, Sections | None]]:
+    ) -> AsyncIterator[ChangedPart]:
         """What is changed as columns; nothing of it while copies of an earlier task are passed."""
         partition = chunk.partition
         cover = range(max(chunk.position, batches[0].base_offset), batches[-1].last_offset + 1)
-        transform = partition.transform
-        is_passing = partition.fetch.overlap is not None
+        transform, is_passing = partition.transform, partition.fetch.overlap is not None
         if is_passing or not isinstance(transform, ColumnHandle | HandlerOfBatches):
-            yield cover, None
+            yield ChangedPart(cover)
             return
         limits = self._changed.limit(partition), self._policy.most_plain
         async for each in transform.parts(batches, cover, partition.sender.target, *limits):
             yield each
 
     async def _send(
-        self, chunk: FetchedChunk, collected: CollectedRecords, cover: range, made: Sections
+        self, chunk: FetchedChunk, collected: CollectedRecords, part: ChangedPart
     ) -> bool:
-        """Sends what was changed as columns; False if it cannot be sent to where it is to go."""
-        partition = chunk.partition
+        """Sends what was changed as columns; False if that is to be done one by one."""
+        partition, made = chunk.partition, part.sections
         own, like = partition.sender, partition.source.topic
+        if made is None:
+            return False
         try:
             senders = {await self._routes.of(own, to, like): each for to, each in made.items()}
         except Exception:  # noqa: BLE001 - one by one, each record has its own error
             return False
         await asyncio.sleep(0)
         if self._is_current(chunk):
-            self._changed.send(partition, collected, cover.start)
-            self._changed.send_sections(partition, collected, senders, cover.stop)
+            self._changed.send_sections(partition, collected, senders, part.covers)
+            partition.progress.count_left_out(part.left_out)
         return True
 
     async def _by_record(
@@ -207,6 +207,8 @@ class RecordStage:
                     return
                 if copies.own or copies.routed:
                     self._changed.collect(partition, collected, record.offset, copies)
+                elif copies is not NOTHING:
+                    partition.progress.count_left_out(1)
             if not self._is_current(chunk):
                 return
 

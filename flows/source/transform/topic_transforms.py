@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias
+
+import structlog
 
 from flows.source.transform.column_handle import PreparedHandle, ahead_of
 from flows.source.transform.handler_batches import HandlerOfBatches
@@ -13,9 +16,12 @@ from mm2.core.filters import NamePatterns
 from mm2.core.handled_records import SourceRecord, TargetRecord
 from mm2.core.model import SourceAndTarget, TopicName
 from mm2.core.policy import HEARTBEATS_TOPIC
-from mm2.core.transforms.provenance import Provenance, keep_headers
+from mm2.core.transforms.provenance import keep_headers
+
+log = structlog.get_logger()
 
 _Made = Sequence[SourceRecord | TargetRecord]
+_Mark: TypeAlias = Callable[[SourceRecord], SourceRecord | None]
 
 
 class TopicTransforms:
@@ -41,6 +47,7 @@ class TopicTransforms:
         if mistakes:
             raise mistakes[0]
         self._provenance = provenance_of(flow, settings, source_id, target_id)
+        self._has_left_out = False
         self._handle: Handle | None = None
         self._topics = NamePatterns(settings.handler_topics, "message.handler.topics")
         if settings.handler is not None:
@@ -60,9 +67,19 @@ class TopicTransforms:
     def of(self, source: TopicName, target: TopicName) -> Handle | None:
         """The transform of a topic of the source; None copies its records as bytes."""
         handle = self._changes_of(source, target)
-        if self._provenance is None or _holds_heartbeats(source):
+        provenance = self._provenance
+        if provenance is None or _holds_heartbeats(source):
             return handle
-        return _with_provenance(self._provenance, source, handle)
+
+        def mark(record: SourceRecord) -> SourceRecord | None:
+            marked = provenance.marked(record, source)
+            if marked is None and not self._has_left_out:
+                self._has_left_out = True
+                where = {"topic": source, "partition": record.partition, "offset": record.offset}
+                log.info("source.origin_left_out", **where)
+            return marked
+
+        return _with_provenance(mark, handle)
 
     def _changes_of(self, source: TopicName, target: TopicName) -> Handle | None:
         handle = self._handle if self._handle is not None and source in self._topics else None
@@ -82,9 +99,9 @@ def _holds_heartbeats(source: TopicName) -> bool:
     return before != source and not before[-1:].isalnum()
 
 
-def _with_provenance(provenance: Provenance, topic: TopicName, inner: Handle | None) -> Handle:
+def _with_provenance(mark: _Mark, inner: Handle | None) -> Handle:
     """
-    Marks the records of a topic of the source before ``inner`` changes them.
+    Marks records before ``inner`` changes them, or leaves them out.
 
     What ``inner`` makes of a record keeps its headers of provenance.
     """
@@ -93,7 +110,7 @@ def _with_provenance(provenance: Provenance, topic: TopicName, inner: Handle | N
         return [keep_headers(each, marked) for each in await handled(change, marked)]
 
     def handle(record: SourceRecord) -> _Made | Awaitable[_Made]:
-        marked = provenance.marked(record, topic)
+        marked = mark(record)
         if marked is None:
             return []
         return [marked] if inner is None else changed(marked, inner)
@@ -103,8 +120,7 @@ def _with_provenance(provenance: Provenance, topic: TopicName, inner: Handle | N
         return handle
 
     async def told(records: Sequence[SourceRecord]) -> None:
-        marked = (provenance.marked(record, topic) for record in records)
-        if copied := [each for each in marked if each is not None]:
+        if copied := [each for record in records if (each := mark(record)) is not None]:
             await ahead(copied)
 
     return PreparedHandle(handle, told)

@@ -115,6 +115,7 @@ class PartitionView:
         lost: offsets that were gone before they could be copied.
         diverged: offsets copied that the source no longer has.
         skipped: records left out because of ``errors.tolerance``.
+        left_out: records of which transforms, or provenance, made no copy.
         gaps: the last gap of each kind.
         error: why the partition has stopped; None while it has not.
         reported_ms: of the task's last report of it, ms since the epoch; None if there is none.
@@ -136,6 +137,7 @@ class PartitionView:
     lost: int = 0
     diverged: int = 0
     skipped: int = 0
+    left_out: int = 0
     gaps: tuple[GapReport, ...] = ()
     error: str | None = None
     reported_ms: int | None = None

@@ -286,6 +286,7 @@ def partition_view(
         lost=last.lost,
         diverged=last.diverged,
         skipped=last.skipped,
+        left_out=last.left_out,
         gaps=last.gaps,
         error=last.error,
         reported_ms=known.at_ms,

@@ -54,6 +54,7 @@ async def test_rows_are_added_and_dropped_in_order_with_the_offsets_of_their_rec
     (batch,) = bench.sent
     assert list(batch.offsets) == [1, 2, 2, 3, 3, 3, 5]
     assert batch.covers == range(6)
+    assert bench.partition.progress.left_out == 2
 
 
 async def test_a_class_is_initialised_and_changes_all_rows() -> None:
@@ -92,6 +93,7 @@ async def test_batches_of_which_no_row_is_left_are_passed_over() -> None:
     await bench.copy(numbered(0, 4, 8))
     assert bench.sent == []
     assert bench.partition.progress.mirrored == 8
+    assert bench.partition.progress.left_out == 3
     assert bench.budget.used == 0
 
 
@@ -269,6 +271,7 @@ async def test_rows_for_other_topics_go_there() -> None:
     bench = StageBench(columns_only("spread"))
     await bench.copy(numbered(0, 1, 2, 3))
     elsewhere = bench.routes.senders[TopicPartition(TopicName("A.t.more"), 0)]
+    assert bench.partition.progress.left_out == 0
     assert [list(batch.offsets) for batch in bench.sent] == [[0, 2, 3]]
     assert [list(batch.offsets) for batch in elsewhere.queue] == [[0, 1, 3]]
     assert bench.partition.progress.mirrored == -1

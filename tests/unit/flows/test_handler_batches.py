@@ -11,6 +11,7 @@ import pytest
 
 from flows.source.forward.record_batch import split
 from flows.source.transform import handler_parts
+from flows.source.transform.column_handle import ChangedPart
 from flows.source.transform.handler_batches import HandlerOfBatches, compile_handler_batches
 from mm2.core.handled_records import SourceRecord, source_record_of
 from tests.support.stage_bench import SOURCE, StageBench, numbered
@@ -53,8 +54,8 @@ async def test_time_in_which_nothing_is_handled_does_not_count(
     batches = [*split(memoryview(numbered(0, 1, 2, 3, 4, 5)))]
     parts = HandlerOfBatches(same, least=1).parts(batches, range(6), SOURCE, 1 << 20, 1 << 20)
     covers = []
-    async for cover, _ in parts:
-        covers.append(cover)
+    async for part in parts:
+        covers.append(part.covers)
         now[0] += 10.0
     assert covers == [range(2), range(2, 4), range(4, 6)]
 
@@ -70,7 +71,7 @@ async def test_who_else_has_to_be_handled_one_by_one_does_not_matter() -> None:
 
     handler = HandlerOfBatches(handle, least=1)
     batches = [*split(memoryview(numbered(0, 1, 2, 3)))]
-    async for cover, sections in handler.parts(batches, range(4), SOURCE, 1 << 20, 1 << 20):
+    async for cover, sections, _ in handler.parts(batches, range(4), SOURCE, 1 << 20, 1 << 20):
         handler._is_alone = True
         for offset in cover if sections is None else ():
             with pytest.raises(ValueError, match="of the handler"):
@@ -107,7 +108,7 @@ async def test_others_have_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_few_records_are_handled_one_by_one() -> None:
     parts = HandlerOfBatches(same).parts([], range(3), SOURCE, 1, 1)
-    assert [part async for part in parts] == [(range(3), None)]
+    assert [part async for part in parts] == [ChangedPart(range(3))]
 
 
 @pytest.mark.filterwarnings("error")

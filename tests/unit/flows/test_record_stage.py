@@ -29,6 +29,7 @@ async def test_each_record_becomes_what_the_handler_returns_in_order(handle: Han
     (batch,) = bench.sent
     assert list(batch.offsets) == [1, 2, 2, 3, 3, 3, 5]
     assert batch.covers == range(6)
+    assert bench.partition.progress.left_out == 2
 
 
 async def test_a_batch_of_which_nothing_is_left_is_passed_over() -> None:
@@ -36,6 +37,7 @@ async def test_a_batch_of_which_nothing_is_left_is_passed_over() -> None:
     await bench.copy(numbered(0, 1, 2))
     assert bench.sent == []
     assert bench.partition.progress.mirrored == 2
+    assert bench.partition.progress.left_out == 3
     assert bench.budget.used == 0
 
 
@@ -125,6 +127,7 @@ async def test_a_handler_that_returns_what_cannot_be_sent_stops_its_partition(
     bench = StageBench(lambda record: [record] if record.offset == 0 else returned)
     await bench.copy(numbered(0, 1, 2))
     assert [list(batch.offsets) for batch in bench.sent] == [[0]]
+    assert bench.partition.progress.left_out == 0
     assert bench.partition.error is not None
     assert "the transform fails at offset 1" in bench.partition.error
     assert bench.partition.fetch.position == 1

@@ -97,6 +97,7 @@ _CHANGES = {
     "gaps.lost": 1,
     "gaps.diverged": 1,
     "progress.skipped": 1,
+    "progress.left_out": 1,
     "error": "why",
     "gaps": FoundGaps({GapKind.TOMBSTONES_EXPIRED: _GAP}),
     "sender": PartitionSender(TopicPartition(TopicName("t"), 0), last_error="why"),

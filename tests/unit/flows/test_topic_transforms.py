@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from structlog.testing import capture_logs
 
 from flows.source.transform.message_handler import handled
 from flows.source.transform.topic_transforms import TopicTransforms
 from mm2.config.connector_settings import TransformSettings
 from mm2.core.handled_records import SourceRecord, TargetRecord
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
+from mm2.core.transforms.provenance import CLUSTER
+from tests.support.batches import Plain, write_batch
+from tests.support.stage_bench import StageBench
 from tests.support.transform_chains import record
 
 _FLOW = SourceAndTarget(ClusterAlias("A"), ClusterAlias("B"))
@@ -106,3 +110,26 @@ def test_a_record_to_send_keeps_its_partition_and_time_in_a_transform() -> None:
 def test_a_record_to_send_may_be_dropped() -> None:
     settings = TransformSettings(handler=f"{_HANDLERS}:to_send", connect=_DROP_TOMBSTONES)
     assert _becomes(settings, record(value=None)) == []
+
+
+async def test_records_that_provenance_leaves_out_are_counted_and_told_of_once() -> None:
+    settings = TransformSettings(provenance=True, connect=_DROP_TOMBSTONES)
+    transforms = _transforms(settings)
+    handle = transforms.of(_PAYMENTS, _REMOTE)
+    assert handle is not None
+    bench = StageBench(handle)
+    back = ((CLUSTER.encode(), b"B"),)
+    with capture_logs() as logged:
+        await bench.copy(
+            write_batch([
+                Plain(offset=0, value=b"new"),
+                Plain(offset=1, value=b"from there", headers=back),
+                Plain(offset=2, value=b"from there", headers=back),
+                Plain(offset=3, value=None),
+            ])
+        )  # fmt: skip
+    assert bench.values == [b"new"]
+    assert bench.partition.progress.left_out == 3
+    (told,) = logged
+    assert told["event"] == "source.origin_left_out"
+    assert (told["topic"], told["partition"], told["offset"]) == ("payments", 0, 1)

@@ -166,8 +166,8 @@ _WRITTEN: tuple[tuple[tuple[bytes, bytes], bytes, str], ...] = (
             ':0,"diverged":0,"gaps":[{"kind":"records-expired","first":3,"end":5,"t'
             'ime_ms":7,"is_open":false}],"skipped":0,"error":"gr\\u00f6\\u00dfer","co'
             'ntested":false,"first":-1,"dead_letters":0,"pinned_since_ms":-1,"backfi'
-            'll":0,"age_ms":[],"replication_ms":[],"live_ms":[],"record_bytes":[]}],"'
-            'pace":{"byte_rate_limit":null,"source_throttled_ms":0,"target_throttle'
+            'll":0,"age_ms":[],"replication_ms":[],"live_ms":[],"record_bytes":[],'
+            '"left_out":0}],"pace":{"byte_rate_limit":null,"source_throttled_ms":0,"target_throttle'
             'd_ms":0},"load":{"buffer_bytes":0,"buffer_free_bytes":0,"active_record'
             's":0,"commit_ms":[]},"is_last":true}'
         ),

@@ -179,6 +179,7 @@ def test_our_own_series_tell_what_java_does_not() -> None:
         "lost_records_total": 1,
         "skipped_records_total": 3,
         "dead_letters_total": 2,
+        "left_out_records_total": 4,
         "diverged_records_total": 0,
         "failed": 0,
         "last_stable_offset_age_seconds": 1.5,
