@@ -55,7 +55,7 @@ _MOST_JOBS: Final = 4096
 """Of a cluster, which may give more slots while jobs wait for them; threads come as needed."""
 
 _CALLS: Final = 6
-"""Two of them may wait long for an executor."""
+"""Two of them may wait long for an executor, and one for a silent master."""
 
 _CANCEL_AGAIN_S: Final = 1.0
 _WARM_AFTER_S: Final = 3.0

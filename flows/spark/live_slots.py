@@ -31,6 +31,9 @@ _LOOK_EVERY_S: Final = 1.0
 _HAND_OVER_S: Final = 5.0
 """A bundle that runs gives its partitions away, and ends, sooner than that."""
 
+_ANSWERS_WITHIN_S: Final = 2.0
+"""A master that is silent for longer has not answered; Spark itself waits for 30 s."""
+
 _PROBE: Final = "mm2/next-executor"
 
 
@@ -91,6 +94,7 @@ class LiveSlots:
         self._lost = self._times_restarted = 0
         self._makes_room_at = math.inf
         self._probe: asyncio.Future[bool] | None = None
+        self._question: asyncio.Future[bool | None] | None = None
         self._known: SparkContext | None = None
         self._failure: str | None = None
 
@@ -123,7 +127,7 @@ class LiveSlots:
         context, submitted = self._context(), frozenset(self._submitted())
         if context is not self._known:
             self._known, self._waiting, self._probe = context, WaitingJobs(), None
-            self._busy = set()
+            self._busy, self._question = set(), None
         if context is not None:
             seen = await self._call(_look, context, submitted)
             await self._follow(context, submitted, seen)
@@ -139,12 +143,23 @@ class LiveSlots:
         self._tell(late)
         waits = bool(submitted) and not seen.running
         is_doubtful = late or (waits and not executors)
-        is_lost = await self._call(is_forgotten, context) if is_doubtful else None
+        is_lost = await self._ask_master(context) if is_doubtful else None
         if self._restarts.look(now, waits=waits, executors=executors, is_forgotten=is_lost):
             self._times_restarted += 1
             log.warning("spark.restarting", bundles=sorted(submitted))
             await self._call(self._restart)
         self._look_for_more(context, in_use=len(seen.running) if submitted <= seen.running else 0)
+
+    async def _ask_master(self, context: SparkContext) -> bool | None:
+        """Whether the application is forgotten; None while a master takes long to say so."""
+        if self._question is None:
+            loop = asyncio.get_running_loop()
+            self._question = loop.run_in_executor(self._threads, is_forgotten, context)
+        await asyncio.wait({self._question}, timeout=_ANSWERS_WITHIN_S)
+        if not self._question.done():
+            return None
+        question, self._question = self._question, None
+        return question.result()
 
     def _note(self, submitted: frozenset[str], seen: _Slots) -> None:
         """Tells metrics what runs; an executor without a task may have been given back."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,6 +17,7 @@ from flows.spark.live_slots import LiveSlots, _Slots
 from flows.spark.standalone_master import is_forgotten
 from mm2.slot_allocation import Slots
 from mm2.telemetry.spark_use import LastSpark
+from tests.support.eventually import PATIENCE_S
 
 _OURS = "app-1"
 
@@ -116,6 +118,35 @@ async def test_one_of_a_command_waits_where_the_cluster_does_not_say(
 ) -> None:
     assert await _restarts(monkeypatch, says=None, is_patient=True) == []
     assert (await _restarts(monkeypatch, says=True, is_patient=True))[0] == 2
+
+
+async def test_a_master_that_is_silent_holds_up_no_look_and_is_asked_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers, asked = Event(), []
+
+    def ask(_: object) -> bool:
+        asked.append(answers.wait(PATIENCE_S))
+        return True
+
+    monkeypatch.setattr(live_slots, "is_forgotten", ask)
+    monkeypatch.setattr(live_slots, "_ANSWERS_WITHIN_S", 0.0)
+    with ThreadPoolExecutor(1) as threads:
+        live = LiveSlots(
+            Slots(None),
+            submitted=list,
+            context=lambda: None,
+            restart=lambda: None,
+            threads=threads,
+            last=LastSpark(),
+        )
+        assert [await live._ask_master(_context()) for _ in range(3)] == [None] * 3
+        answers.set()
+        monkeypatch.setattr(live_slots, "_ANSWERS_WITHIN_S", PATIENCE_S)
+        assert await live._ask_master(_context()) is True
+        assert asked == [True]
+        assert await live._ask_master(_context()) is True
+        assert asked == [True] * 2
 
 
 def test_commands_are_patient(monkeypatch: pytest.MonkeyPatch) -> None:
