@@ -231,15 +231,13 @@ def _look(context: SparkContext, submitted: frozenset[str]) -> _Slots:
 
 
 def _is_running(context: SparkContext, group: str) -> bool:
-    """Whether a task of a job group runs."""
+    """Whether a task of a job group runs: of its last job, for it has one at a time."""
     tracker = context.statusTracker()
-    jobs = [tracker.getJobInfo(number) for number in tracker.getJobIdsForGroup(group)]
-    stages = [
-        tracker.getStageInfo(number)
-        for job in jobs
-        if job is not None and job.status == "RUNNING"
-        for number in job.stageIds
-    ]
+    last = max(tracker.getJobIdsForGroup(group), default=None)
+    job = None if last is None else tracker.getJobInfo(last)
+    if job is None or job.status != "RUNNING":
+        return False
+    stages = [tracker.getStageInfo(number) for number in job.stageIds]
     return any(stage is not None and stage.numActiveTasks > 0 for stage in stages)
 
 
