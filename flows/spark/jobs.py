@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Final, TypeVar
@@ -23,7 +23,8 @@ from flows.spark.context import context_of, is_alive
 from flows.spark.installed import check_master
 from flows.spark.jvm import Jvm
 from flows.spark.live_slots import LiveSlots, runs_empty_job
-from flows.spark.settings import IN_CLEAR, is_open_on_purpose, is_protected, spark_settings
+from flows.spark.network_checks import NetworkChecks
+from flows.spark.settings import spark_settings
 from flows.spark.spark_errors import not_started, reason_of
 from flows.spark.spark_job import JobFailed, SparkJob, cancel, submit
 from flows.spark.start_watch import STARTS_WITHIN_S, StartWatch
@@ -106,7 +107,8 @@ class SparkJobs:
             self.settings = {**_LOCAL, **self.settings}
         self.slots = Slots(slots)
         self.is_cluster = slots is None
-        self._has_run = self._has_warned = False
+        self._network = NetworkChecks(self.settings)
+        self._has_run = False
         self._submitted: set[str] = set()
         self._following: asyncio.Task[None] | None = None
         self._jvm = jvm
@@ -156,7 +158,7 @@ class SparkJobs:
         Raises:
             JobFailed: the job ended with an error, or the JVM is gone; submit it again.
         """
-        self._check_network(spark_job.passwords)
+        self._network.check_passwords(spark_job.passwords)
         context = await self._started()
         self._needs_no_warming.set()
         loop = asyncio.get_running_loop()
@@ -174,16 +176,6 @@ class SparkJobs:
             raise
         finally:
             self._submitted.discard(spark_job.group)
-
-    def _check_network(self, passwords: Collection[str]) -> None:
-        """Keeps passwords from crossing the network in clear, unless the user wants just that."""
-        if not passwords or is_protected(self.settings):
-            return
-        if not is_open_on_purpose(self.settings):
-            raise JobFailed(f"{', '.join(sorted(passwords))}: {IN_CLEAR}")
-        if not self._has_warned:
-            log.warning("spark.not_encrypted", keys=sorted(passwords))
-            self._has_warned = True
 
     async def stop(self) -> None:
         """Ends the application; its JVM and Python workers are gone when this returns."""
@@ -267,6 +259,7 @@ class SparkJobs:
         slots = context.defaultParallelism
         log.info("spark.started", master=context.master, slots=slots, version=context.version)
         warn_if_untried(context.version)
+        self._network.warn_if_open()
         self._has_run = True
         self._needs_no_warming = threading.Event()
         self._warming = self._calls.submit(self._warm_up, context, self._needs_no_warming)

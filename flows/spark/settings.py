@@ -106,6 +106,11 @@ def is_protected(settings: Mapping[str, str]) -> bool:
     return authenticates and "true" in {settings.get(_ENCRYPT), settings.get(_TLS)}
 
 
+def lets_anybody_in(settings: Mapping[str, str]) -> bool:
+    """Whether driver and executors obey whoever reaches their ports, and nobody has said so."""
+    return not is_in_process(settings["spark.master"]) and _AUTHENTICATE not in settings
+
+
 def is_open_on_purpose(settings: Mapping[str, str]) -> bool:
     """Whether the user has written that Spark is not to encrypt what it sends."""
     return "false" in {settings.get(_AUTHENTICATE), settings.get(_ENCRYPT)}

@@ -333,6 +333,9 @@ EVENTS: Final = {
     "meanwhile. It begins as soon as another task ends. Give spark.master more slots and start the "
     "process again, or lower tasks.max. On a Spark cluster: it has given no executor for 15 s; "
     "add workers, or have other applications leave cores free.",
+    "spark.not_authenticated": "Whoever reaches the ports of Spark's driver and executors can run "
+    "code in them. Give the cluster and mm2 a secret, spark.authenticate.secret. "
+    "spark.authenticate=false says that this is as you want it.",
     "spark.not_encrypted": "Passwords of clients cross the network in clear, from the driver to "
     "executors, because spark.authenticate or spark.network.crypto.enabled is false.",
     "spark.master_not_asked": "A master of the Spark cluster does not say which applications it "

@@ -10,6 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from flows.spark.engine import SparkEngine
+from flows.spark.network_checks import NetworkChecks
 from flows.spark.settings import is_protected, spark_settings
 from flows.spark.spark_job import JobFailed
 from mm2.errors import FatalError
@@ -106,3 +107,25 @@ def test_spark_encrypts_by_default_where_it_can(
     settings: dict[str, str], *, protected: bool
 ) -> None:
     assert is_protected(spark_settings(settings)) == protected
+
+
+@pytest.mark.parametrize(
+    ("settings", "open_"),
+    [
+        ({"spark.master": "local"}, False),
+        ({"spark.master": "local-cluster[2,1,1024]"}, False),
+        ({"spark.master": "yarn"}, False),
+        ({"spark.master": "spark://h:1"}, True),
+        ({"spark.master": "spark://h:1", _SECRET: "x"}, False),
+        ({"spark.master": "spark://h:1", "spark.authenticate": "false"}, False),
+    ],
+)
+def test_a_cluster_that_lets_anybody_in_is_warned_of_unless_that_was_said(
+    settings: dict[str, str], *, open_: bool
+) -> None:
+    checks = NetworkChecks(spark_settings(settings))
+    with capture_logs() as logged:
+        checks.warn_if_open()
+        checks.warn_if_open()
+    warned = [line["event"] for line in logged]
+    assert warned == (["spark.not_authenticated"] if open_ else [])
