@@ -104,6 +104,13 @@ class CopyTotal:
             return self.before
         return self.before.plus(self.last.counts).plus(Counts(records=self.unreported))
 
+    @property
+    def copied(self) -> tuple[int, int]:
+        """Records and bytes, of all tasks: all counts of many partitions would take longer."""
+        last = Counts() if self.last is None else self.last.counts
+        records = self.before.records + last.records + self.unreported
+        return records, self.before.bytes + last.bytes
+
     def take(self, report: TaskCounts) -> None:
         """Learns what a task says; what is older than the last word is in that."""
         if self.last is not None and report.when < self.last.when:

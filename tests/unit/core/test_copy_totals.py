@@ -26,6 +26,7 @@ def test_the_next_task_counts_on() -> None:
     total.take(_said("2.0.9", 0, position=4))
     total.take(_said("2.0.9", 2, position=6, first=5))
     assert total.counts == Counts(records=7, bytes=70)
+    assert total.copied == (7, 70)
 
 
 def test_a_task_that_gets_the_partition_back_counts_from_zero() -> None:

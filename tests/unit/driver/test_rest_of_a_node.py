@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -33,6 +34,9 @@ class _NoEngine:
 
     async def until_warm(self) -> None:
         raise AssertionError("warmed")
+
+    async def show_sums(self, sums: Callable[[], Mapping[str, int]]) -> None:
+        raise AssertionError(sums)
 
     async def stop(self) -> None:
         raise AssertionError("stopped")

@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +35,9 @@ class _Engine(EndlessRunner):
 
     async def until_warm(self) -> None:
         """Is warm."""
+
+    async def show_sums(self, sums: Callable[[], Mapping[str, int]]) -> None:
+        """Has nowhere to show them."""
 
     async def stop(self) -> None:
         """Has nothing to stop."""

@@ -28,6 +28,7 @@ from flows.spark.jvm import sparks_jars
 
 _FOLDER: Final = Path(flows.spark.__file__).parent
 _NEEDED: Final = {
+    "accumulators.py": {"_jsc", "_jvm"},
     "context.py": {"_active_spark_context", "_gateway", "_jsc", "_jvm"},
     "jobs.py": {"_gateway"},
     "live_slots.py": {"_jsc"},
