@@ -28,6 +28,8 @@ BundleTask = Callable[[BundleSpec], Mapping[str, int]]
 class SparkEngine(SparkJobs):
     """The Spark application of a node's bundles; arguments that are not named here go to it."""
 
+    resubmits = True
+
     def __init__(self, settings: Mapping[str, str], *, task: BundleTask, **options: Any) -> None:
         super().__init__(settings, **options)
         self._task = task

@@ -13,13 +13,14 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, TypeVar
 
 import structlog
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext
 
 from flows.spark.context import context_of, is_alive
+from flows.spark.decommissioning import is_enabled
 from flows.spark.installed import check_master
 from flows.spark.jvm import Jvm
 from flows.spark.live_slots import LiveSlots, runs_empty_job
@@ -85,7 +86,10 @@ class SparkJobs:
         slots: each job must have one; without it Spark would let it wait without a message.
         settings: ``spark.*`` keys as they are used.
         is_cluster: whether tasks run elsewhere than in the JVM of the driver.
+        resubmits: whether jobs that have failed are submitted again.
     """
+
+    resubmits: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -220,6 +224,7 @@ class SparkJobs:
                 context=lambda: self._context,
                 restart=self._forget,
                 threads=self._calls,
+                moves=self.resubmits and is_enabled(self.settings),
                 is_patient=self._is_patient,
             )
             self._following = asyncio.create_task(follower.run(), name="live-slots")

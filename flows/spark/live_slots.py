@@ -19,6 +19,7 @@ from typing import Any, Final
 import structlog
 from pyspark import SparkContext
 
+from flows.spark.decommissioning import begin_again, jobs_to_move
 from flows.spark.spark_job import JVM_GONE, cancel
 from flows.spark.standalone_master import is_forgotten
 from mm2.core.balancing.waiting_jobs import RestartRule, WaitingJobs
@@ -66,6 +67,7 @@ class LiveSlots:
         restart: ends an application that the cluster does not know any more, unless its master is
             away; blocks.
         threads: for calls of Spark.
+        moves: whether jobs, which are submitted again, are to leave executors that are to go.
         is_patient: whether only an application that is known to be forgotten is ended.
         last: what metrics show.
     """
@@ -78,6 +80,7 @@ class LiveSlots:
         context: Callable[[], SparkContext | None],
         restart: Callable[[], None],
         threads: Executor,
+        moves: bool = False,
         is_patient: bool = False,
         last: LastSpark = OF_PROCESS,
     ) -> None:
@@ -87,6 +90,7 @@ class LiveSlots:
         self._context = context
         self._restart = restart
         self._threads = threads
+        self._moves = moves
         self._waiting = WaitingJobs()
         self._restarts = RestartRule(is_patient=is_patient)
         self._told: set[str] = set()
@@ -140,6 +144,8 @@ class LiveSlots:
         self._note(submitted, seen)
         if late and seen.running:
             await self._make_do(context, late, seen.running)
+        if self._moves:
+            await self._move(context, seen.running)
         self._tell(late)
         waits = bool(submitted) and not seen.running
         is_doubtful = late or (waits and not executors)
@@ -193,6 +199,12 @@ class LiveSlots:
             nearest = sorted(running, key=lambda job: (_flow_of(job) not in flows, job))
             for job in nearest[: len(late)]:
                 await self._call(cancel, context, job)
+
+    async def _move(self, context: SparkContext, running: Collection[str]) -> None:
+        """Has jobs leave executors that are to go, for others that are idle."""
+        for group, job in (await self._call(jobs_to_move, context, running)).items():
+            log.info("spark.decommissioned", bundle=group)
+            await self._call(begin_again, context, job)
 
     def _tell(self, late: Collection[str]) -> None:
         """Says once of each job that it waits."""

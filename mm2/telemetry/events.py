@@ -329,6 +329,8 @@ EVENTS: Final = {
     "there.",
     "source.topic_missing": "A source topic is not there any more; it is waited for.",
     "source.unavailable": "The source cluster does not tell who leads what; it is asked again.",
+    "spark.decommissioned": "The executor of a task is decommissioned, and another one is idle. "
+    "The task ends, and begins again there.",
     "spark.no_slot": "A task has waited long for a slot of Spark; its partitions are not copied "
     "meanwhile. It begins as soon as another task ends. Give spark.master more slots and start the "
     "process again, or lower tasks.max. On a Spark cluster: it has given no executor for 15 s; "

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import random
+import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -21,7 +24,7 @@ from flows.spark.standalone_master import _applications, is_forgotten
 from mm2.cli.mm2 import main
 from mm2.protocol.bundle_spec import BundleSpec
 from tests.support.cluster import Cluster
-from tests.support.eventually import eventually
+from tests.support.eventually import eventually, eventually_async
 from tests.support.legacy_tool import committed_offsets, copies_when, legacy_tool
 from tests.support.mirror import Mirror, one_way, worker_pids
 from tests.support.records import Sample, consume, create_topic, produce
@@ -34,6 +37,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 _PARTITIONS = 4
 _INTERPRETER = Path(sys.executable).resolve()
 _SECRET = "v3ry-s3cret-of-the-cluster"
+_STARTS_WITHIN_S = 130.0
+"""A machine that does much else starts an executor with its Python in a minute."""
 
 
 @pytest.fixture(scope="module")
@@ -242,6 +247,43 @@ async def test_the_master_says_whether_it_knows_the_application(spark: SparkClus
         assert is_forgotten(context) is False
     finally:
         await engine.stop()
+
+
+async def test_the_task_of_a_worker_that_is_decommissioned_and_stays_begins_elsewhere(
+    spark: SparkCluster, tmp_path: Path
+) -> None:
+    places = tmp_path / "places"
+    places.touch()
+    file = str(places)
+
+    def task(_: BundleSpec) -> Mapping[str, int]:
+        with Path(file).open("a") as told:
+            told.write(f"{os.getpid()}\n")
+        signal.pause()
+        raise AssertionError
+
+    async def pids() -> list[int]:
+        return [int(line) for line in places.read_text().split()]
+
+    settings = {"spark.master": spark.url, "spark.authenticate.secret": _SECRET}
+    engine = SparkEngine({**settings, "spark.decommission.enabled": "true"}, task=task)
+    running = asyncio.create_task(engine.run(sample_spec()))
+    try:
+        (first,) = await eventually_async(pids, timeout=_STARTS_WITHIN_S)
+        (leaving,) = [each for each in spark.workers if spark.has_started(each, first)]
+        spark.decommission_worker(leaving)
+        with pytest.raises(JobFailed):
+            await running
+        running = asyncio.create_task(engine.run(sample_spec()))
+        both = partial(eventually_async, pids, timeout=_STARTS_WITHIN_S)
+        _, second = await both(until=lambda found: len(found) == 2)
+        assert not spark.has_started(leaving, second)
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await engine.stop()
+    spark.kill_worker(leaving)
+    spark.add_worker()
 
 
 async def test_executors_without_mm2_are_told_of_with_the_remedy(

@@ -30,6 +30,7 @@ _FOLDER: Final = Path(flows.spark.__file__).parent
 _NEEDED: Final = {
     "accumulators.py": {"_jsc", "_jvm"},
     "context.py": {"_active_spark_context", "_gateway", "_jsc", "_jvm"},
+    "decommissioning.py": {"_jsc"},
     "jobs.py": {"_gateway"},
     "live_slots.py": {"_jsc"},
     "sql_expressions.py": {"_jdf", "_jvm"},

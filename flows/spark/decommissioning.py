@@ -1,0 +1,67 @@
+"""
+Which jobs to begin again because their executor is being decommissioned.
+
+Spark gives such an executor nothing new, and waits for the end of what runs there. Tasks of flows
+do not end, so that they would run until the machine goes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any, Final
+
+from pyspark import SparkContext
+
+_ENABLED: Final = "spark.decommission.enabled"
+_MOST_TASKS: Final = 100
+"""A job has one, and others that have failed."""
+
+
+def is_enabled(settings: Mapping[str, str]) -> bool:
+    """Whether Spark hears of executors that are to go."""
+    return settings.get(_ENABLED) == "true"
+
+
+def jobs_to_move(context: SparkContext, groups: Collection[str]) -> dict[str, int]:
+    """
+    The running jobs on executors that are to go, by their groups; blocks.
+
+    No more than others are idle: where there is no room, they run on for as long as they can.
+    """
+    java: Any = context._jsc.sc()  # noqa: SLF001 - nothing else knows
+    scheduler = java.taskScheduler()
+    executors = {*_elements(java.schedulerBackend().getExecutorIds())}
+    leaving = {
+        each for each in executors if scheduler.getExecutorDecommissionState(each).isDefined()
+    }
+    if not leaving:
+        return {}
+    places = {group: _place_of(context, java, group) for group in sorted(groups)}
+    idle = executors - leaving - {executor for executor, _ in places.values()}
+    moving = {group: job for group, (executor, job) in places.items() if executor in leaving}
+    return dict(list(moving.items())[: len(idle)])
+
+
+def begin_again(context: SparkContext, job: int) -> None:
+    """Ends a job, which is submitted again then."""
+    java: Any = context._jsc.sc()  # noqa: SLF001 - see above
+    java.cancelJob(job)
+
+
+def _place_of(context: SparkContext, java: Any, group: str) -> tuple[str | None, int]:
+    """The executor that runs the task of a group's last job, and the job."""
+    tracker = context.statusTracker()
+    last = max(tracker.getJobIdsForGroup(group), default=-1)
+    job = tracker.getJobInfo(last)
+    for number in job.stageIds if job is not None else ():
+        if (stage := tracker.getStageInfo(number)) is None:
+            continue
+        tasks = java.statusStore().taskList(number, stage.currentAttemptId, _MOST_TASKS)
+        for task in _elements(tasks):
+            if task.status() == "RUNNING":
+                return str(task.executorId()), last
+    return None, last
+
+
+def _elements(sequence: Any) -> Iterator[Any]:
+    return (sequence.apply(number) for number in range(sequence.size()))
