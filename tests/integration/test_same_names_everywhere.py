@@ -91,6 +91,7 @@ def test_active_active_and_a_diamond_under_the_same_names(
         _write(four, topic, _EACH)
         await_round(2)
         assert mirror.stop() == 0
+        assert '"event": "source.origin_left_out"' in mirror.text()
     assert {alias: values(alias) for alias in four} == {alias: written(alias, 2) for alias in four}
     for sample in committed(four[d].bootstrap, topic):
         origin = (sample.value or b"").decode().partition("-")[0]
