@@ -182,7 +182,9 @@ class MirrorMakerConfig:
     def inherited_settings(self, flow: SourceAndTarget, connector: str) -> dict[str, Setting]:
         """What of it the clusters and the top level hand down."""
         settings = {
-            key: Setting(self.raw[key], key, TOP_LEVEL) for key in CONNECTOR_NAMES & self.raw.keys()
+            key: Setting(value, key, TOP_LEVEL)
+            for key, value in self.raw.items()
+            if key in CONNECTOR_NAMES
         }
         settings |= at_top(self.raw, "config.providers") | at_top(self.raw, "replication.policy")
         for role, alias in (("source", flow.source), ("target", flow.target)):

@@ -48,6 +48,19 @@ def test_a_flow_is_three_connectors_whose_secrets_are_variables(tmp_path: Path) 
     assert name in ran.stderr
 
 
+def test_settings_come_in_the_order_of_the_file(tmp_path: Path) -> None:
+    settings = [
+        *("tasks.max", "topics", "refresh.topics.interval.seconds", "groups"),
+        *("sync.topic.acls.enabled", "replication.factor", "offset-syncs.topic.replication.factor"),
+    ]
+    values = ["2", "a", "60", "g", "false", "1", "1"]
+    lines = "".join(f"{key} = {value}\n" for key, value in zip(settings, values, strict=True))
+    ran = _exported(tmp_path, f"A->B.enabled = true\n{lines}")
+    assert ran.exit_code == 0, ran.output
+    source = json.loads(ran.stdout)[0]["config"]
+    assert [key for key in source if key in settings] == settings
+
+
 _HALF_HIDDEN = (
     "A->B.enabled = true\nA.security.protocol = SASL_PLAINTEXT\nA.sasl.mechanism = PLAIN\n"
     "A.sasl.jaas.config = org.apache.kafka.common.security.plain.PlainLoginModule required"
