@@ -8,10 +8,11 @@ from typing import Any, Final
 
 import yaml
 
+from mm2.config.keys.key_types import lenient_boolean
 from mm2.config.layers import plain
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.text.redact import holds_secret, is_secret
-from mm2.core.model import ClusterAlias, SourceAndTarget
+from mm2.core.model import HEARTBEAT_CONNECTOR, ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigError
 from mm2.interchange.strimzi_import import KIND
 from mm2.kafka.security.jaas import KEY, parse_jaas
@@ -55,17 +56,27 @@ class StrimziExport:
 
     def text(self, only: str | None = None) -> str:
         """The resources as YAML; ``only`` is the name of a flow."""
-        flows = [
-            flow
-            for flow in self._maker.cluster_pairs()
-            if self._maker.is_enabled(flow) and only in (None, str(flow))
-        ]
+        named = [flow for flow in self._maker.cluster_pairs() if only in (None, str(flow))]
+        flows = [flow for flow in named if self._maker.is_enabled(flow)]
+        self._note_heartbeats(named)
         targets = dict.fromkeys(flow.target for flow in flows)
         resources = [
             self._resource(target, [flow for flow in flows if flow.target == target])
             for target in targets
         ]
         return yaml.safe_dump_all(resources, sort_keys=False, explicit_start=True)
+
+    def _note_heartbeats(self, flows: list[SourceAndTarget]) -> None:
+        beating = [str(flow) for flow in flows if self._has_heartbeats(flow)]
+        if beating:
+            self.notes.append(
+                f"{', '.join(beating)}: Strimzi's v1 has no heartbeat connector, so no heartbeats"
+                " are written."
+            )
+
+    def _has_heartbeats(self, flow: SourceAndTarget) -> bool:
+        settings = plain(self._maker.connector_settings(flow, HEARTBEAT_CONNECTOR))
+        return lenient_boolean(settings.get("emit.heartbeats.enabled", "true"))
 
     def _resource(self, target: ClusterAlias, flows: list[SourceAndTarget]) -> dict[str, object]:
         name = f"{_label(target)}-mm2"

@@ -153,6 +153,23 @@ def test_a_number_of_tasks_that_follows_the_lag_has_no_place_in_a_resource() -> 
     assert any("tasks.max is auto" in note for note in export.notes)
 
 
+@pytest.mark.parametrize(
+    ("settings", "flows"),
+    [
+        ({}, ["A->B", "B->A"]),
+        ({"B->A.emit.heartbeats.enabled": "false"}, ["A->B"]),
+        ({"emit.heartbeats.enabled": "false"}, []),
+    ],
+)
+def test_heartbeats_that_have_no_place_in_a_resource_are_told(
+    settings: dict[str, str], flows: list[str]
+) -> None:
+    export = StrimziExport(maker_of({"A->B.enabled": "true", **settings}))
+    export.text()
+    told = [note.partition(": ")[0] for note in export.notes if "heartbeat" in note]
+    assert told == ([", ".join(flows)] if flows else [])
+
+
 def test_a_file_becomes_a_resource_that_becomes_the_file_again() -> None:
     file = {
         "A->B.enabled": "true",
