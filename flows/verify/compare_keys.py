@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from typing import Final, Protocol
 
 import numpy as np
 
 from flows.verify.compared_logs import Span
-from mm2.core.verification.comparison_result import ComparisonResult
+from mm2.core.verification.comparison_result import ComparisonResult, Difference
 from mm2.core.verification.last_values import (
     LastValueRules,
     LastValues,
@@ -43,7 +43,17 @@ _APART: Final = 10_000
 
 
 class NotConfirmed(Exception):
-    """Logs differ, but were written too fast to look at that again."""
+    """
+    Logs differ, but were written too fast to look at that again.
+
+    Args:
+        message: a sentence.
+        differences: the first ones.
+    """
+
+    def __init__(self, message: str, differences: Sequence[Difference] = ()) -> None:
+        super().__init__(message)
+        self.differences = tuple(differences)
 
 
 class ComparableLogs(Protocol):
@@ -123,7 +133,8 @@ class _Comparison:
             found = self.result.counts.total()
             raise NotConfirmed(
                 f"{found} differences are not confirmed, as more was written meanwhile than"
-                f" could be read in {limit_s:.0f} s. Compare again while less is written."
+                f" could be read in {limit_s:.0f} s. Compare again while less is written.",
+                self.result.differences,
             ) from None
 
     async def _read_on(self) -> None:

@@ -31,7 +31,10 @@ def compare_part(
         result = asyncio.run(_compare(spec, parts[index], tell))
     except ClusterError as error:
         return PartResult(part=index, failure=str(error), is_unreachable=True)
-    except (NotConfirmed, ValueError) as error:
+    except NotConfirmed as error:
+        failure = f"{parts[index].where}: {error}"
+        return PartResult(part=index, failure=failure, not_confirmed=error.differences)
+    except ValueError as error:
         return PartResult(part=index, failure=f"{parts[index].where}: {error}")
     return PartResult(part=index, result=result)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mm2.core.model import SourceAndTarget, TopicName, TopicPartition
-from mm2.core.verification.comparison_result import ComparisonResult
+from mm2.core.verification.comparison_result import ComparisonResult, Difference
 from mm2.core.verification.last_values import LastValueRules
 from mm2.core.verification.ranges import ComparedRange
 
@@ -63,9 +63,11 @@ class PartResult:
         part: its place in the list of parts.
         result: what was found; None if it could not be read.
         is_unreachable: whether a cluster did not answer, or refused.
+        not_confirmed: the first differences, where it could not be looked at them again.
     """
 
     part: int
     result: ComparisonResult | None = None
     failure: str = ""
     is_unreachable: bool = False
+    not_confirmed: tuple[Difference, ...] = ()

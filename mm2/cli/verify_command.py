@@ -50,7 +50,7 @@ _COLUMNS: Final = (
 )
 _DIFFERENCES: Final = (
     *("topic", "partition", "kind", "source_offset", "remote_offset", "fields"),
-    *("source_digest", "remote_digest"),
+    *("source_digest", "remote_digest", "confirmed"),
 )
 _SEEDS: Final = 1 << 32
 _INTERRUPTED: Final = 128 + signal.SIGINT

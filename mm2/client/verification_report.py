@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -24,6 +24,7 @@ class VerificationReport:
     Attributes:
         topics: a row of counts for each topic of the source.
         partitions: the same for each partition.
+        differences: the first ones, behind all others those that are not confirmed.
         is_unreachable: whether clusters are the reason.
     """
 
@@ -62,9 +63,8 @@ def verification_report(
     ]
     partitions += [_row(where, ComparisonResult(), without_copy=1) for where in plan.without_copy]
     shown = [
-        _difference(where, each)
-        for where, result in sorted(found.items())
-        for each in sorted(result.differences, key=_place)
+        *_differences({where: each.differences for where, each in found.items()}),
+        *_differences(_not_confirmed(plan, results), is_confirmed=False),
     ]
     return VerificationReport(
         topics=[_sum(topic, partitions) for topic in plan.topics],
@@ -91,6 +91,13 @@ def _by_partition(
         else:
             whole.add(each.result)
     return found, list(dict.fromkeys(failures)), is_unreachable
+
+
+def _not_confirmed(
+    plan: VerificationPlan, results: Iterable[PartResult]
+) -> Mapping[TopicPartition, Sequence[Difference]]:
+    """By partition: one that is compared by its keys has one part."""
+    return {plan.parts[each.part].where: each.not_confirmed for each in results}
 
 
 def _compares_records(result: ComparisonResult) -> bool:
@@ -134,6 +141,15 @@ def _sum(topic: TopicName, partitions: Iterable[Row]) -> Row:
         "compared": compared,
         "differs": differs,
     }
+
+
+def _differences(
+    found: Mapping[TopicPartition, Sequence[Difference]], *, is_confirmed: bool = True
+) -> Iterator[Row]:
+    """Rows in the order of partitions and offsets."""
+    for where, differences in sorted(found.items()):
+        for each in sorted(differences, key=_place):
+            yield {**_difference(where, each), "confirmed": is_confirmed}
 
 
 def _difference(where: TopicPartition, found: Difference) -> Row:

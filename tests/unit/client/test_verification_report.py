@@ -6,7 +6,7 @@ from flows.verify.comparison_spec import ComparedPart, ComparisonSpec, PartResul
 from mm2.client.plan_verification import VerificationPlan
 from mm2.client.verification_report import Row, VerificationReport, verification_report
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
-from mm2.core.verification.comparison_result import ComparisonResult
+from mm2.core.verification.comparison_result import ComparisonResult, Difference, Kind
 from mm2.core.verification.last_values import LastValueRules
 from mm2.core.verification.ranges import ComparedRange
 from mm2.core.verification.stream_comparison import ComparisonRules
@@ -73,3 +73,17 @@ def test_a_partition_of_which_a_part_failed_is_not_said_to_be_equal() -> None:
     assert _compared(report.topics) == [False]
     assert report.failures == ["t-1: 1 differences are not confirmed"]
     assert not report.is_unreachable
+
+
+def test_differences_that_are_not_confirmed_are_listed_behind_the_others() -> None:
+    parts = [_part(partition, None, is_compacted=False) for partition in (0, 1)]
+    plan = VerificationPlan(spec=_SPEC, parts=parts, topics={_TOPIC: _REMOTE}, without_copy=[])
+    suspected = tuple(Difference(kind=Kind.LOST, source_offset=at) for at in (5, 3))
+    failed = PartResult(part=0, failure="not confirmed", not_confirmed=suspected)
+    sure = ComparisonResult(differences=[Difference(kind=Kind.LOST, source_offset=9)])
+    report = verification_report(plan, [failed, PartResult(part=1, result=sure)], 2)
+    listed = [
+        (row["partition"], row["source_offset"], row["confirmed"]) for row in report.differences
+    ]
+    assert listed == [(1, 9, True), (0, 3, False)]
+    assert not report.differs

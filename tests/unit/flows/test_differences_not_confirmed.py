@@ -12,7 +12,7 @@ from flows.verify import compare_part as tasks
 from flows.verify.compare_keys import NotConfirmed, compare_keys
 from flows.verify.compared_logs import Span
 from flows.verify.comparison_spec import ComparedPart, ComparisonSpec
-from mm2.core.verification.comparison_result import ComparisonResult, Kind
+from mm2.core.verification.comparison_result import ComparisonResult, Difference, Kind
 from mm2.core.verification.last_values import LastValueRules
 from mm2.core.verification.record_table import RecordTable
 from mm2.core.verification.stream_comparison import Side
@@ -64,8 +64,11 @@ def _compared(factor: float) -> ComparisonResult:
 
 @pytest.mark.parametrize("factor", [1.0, 2.0])
 def test_reading_on_for_longer_than_the_logs_took_confirms_no_difference(factor: float) -> None:
-    with pytest.raises(NotConfirmed, match=r"1 differences are not confirmed.* in 3600 s\."):
+    message = r"1 differences are not confirmed.* in 3600 s\."
+    with pytest.raises(NotConfirmed, match=message) as raised:
         _compared(factor)
+    (listed,) = raised.value.differences
+    assert (listed.kind, listed.source_offset) == (Kind.LOST, 0)
 
 
 def test_differences_are_confirmed_if_each_round_is_shorter() -> None:
@@ -82,9 +85,12 @@ def test_other_timeouts_are_not_taken_for_the_limit() -> None:
         virtual_time.run(compare_keys(Broken(1), rules, 20))
 
 
+_LOST = Difference(kind=Kind.LOST, source_offset=0)
+
+
 def test_a_part_that_is_not_confirmed_fails_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     async def not_confirmed(*_: object) -> ComparisonResult:
-        raise NotConfirmed("1 differences are not confirmed")
+        raise NotConfirmed("1 differences are not confirmed", [_LOST])
 
     monkeypatch.setattr(tasks, "_compare", not_confirmed)
     spec = cast("ComparisonSpec", None)
@@ -92,6 +98,17 @@ def test_a_part_that_is_not_confirmed_fails_and_says_why(monkeypatch: pytest.Mon
     found = tasks.compare_part(spec, [part], 0, print)
     assert (found.result, found.is_unreachable) == (None, False)
     assert found.failure == f"{WHERE}: 1 differences are not confirmed"
+    assert found.not_confirmed == (_LOST,)
+
+
+def test_a_part_that_cannot_be_read_has_no_differences(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def unreadable(*_: object) -> ComparisonResult:
+        raise ValueError("no batch")
+
+    monkeypatch.setattr(tasks, "_compare", unreadable)
+    part = cast("ComparedPart", _Part())
+    found = tasks.compare_part(cast("ComparisonSpec", None), [part], 0, print)
+    assert (found.failure, found.not_confirmed) == (f"{WHERE}: no batch", ())
 
 
 class _Part:
