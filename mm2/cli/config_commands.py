@@ -11,6 +11,7 @@ from typing import Final
 
 import click
 
+from mm2.cli.completing import flow_option
 from mm2.cli.options import (
     CHECK_FAILED,
     FORMAT,
@@ -78,7 +79,7 @@ def _dumped(file: Path) -> Dump | Rejected:
 
 @config.command("explain")
 @click.argument("file", type=_FILE)
-@click.option("--flow", help="Only this flow, written A->B.")
+@flow_option("Only this flow, written A->B.")
 @click.option("--key", "pattern", help="Only keys that contain this text.")
 @FORMAT
 @click.option(

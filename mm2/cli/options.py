@@ -10,6 +10,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 import click
 
+from mm2.cli.completing import flow_option
 from mm2.cli.rows import FORMATS
 from mm2.config.checks.failed_flows import FailedFlow, FlowsOfFile
 from mm2.config.flow_config import FlowConfig
@@ -37,7 +38,7 @@ FILE: Final = click.argument(
 )
 """Where it is not given, ``MM2_CONFIG`` names it, or it is in the working directory."""
 
-FLOW: Final = click.option("--flow", help="Which flow, written A->B; needed if there are several.")
+FLOW: Final = flow_option("Which flow, written A->B; needed if there are several.")
 FORMAT: Final = click.option(
     "--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True
 )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 import yaml
+from click.shell_completion import CompletionItem
 
 from mm2.cli.options import (
     CHECK_FAILED,
@@ -208,8 +209,14 @@ def _shown(config: FlowConfig, report: VerificationReport, seed: int | None, for
 class VerifyGroup(click.Group):
     """A group of which ``copies`` is meant where no other command is named."""
 
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands, and files if it is none."""
+        return [CompletionItem(incomplete, type="file"), *super().shell_complete(ctx, incomplete)]
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Puts the name of the command before its arguments, where it is left out."""
+        if ctx.resilient_parsing and not args:
+            return super().parse_args(ctx, args)
         if not args or args[0] not in {*self.commands, *ctx.help_option_names}:
             args = [_COPIES, *args]
         return super().parse_args(ctx, args)

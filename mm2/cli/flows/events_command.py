@@ -13,6 +13,7 @@ from typing import Final
 
 import click
 
+from mm2.cli.completing import flow_option
 from mm2.cli.options import FILE, FORMAT, UNREACHABLE, USAGE, end, maker_of, refuse_usage, tell
 from mm2.cli.rows import Row, rendered
 from mm2.cli.watching import WATCH, look, run_until_interrupted, show_rows
@@ -59,7 +60,7 @@ _BAD: Final = LOG_LEVELS.index("warning")
     show_default=True,
     help="The least level that is shown.",
 )
-@click.option("--flow", help="Only events about this flow, written A->B.")
+@flow_option("Only events about this flow, written A->B.")
 @click.option(
     "--name",
     "names",

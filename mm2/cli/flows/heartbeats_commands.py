@@ -8,6 +8,7 @@ from typing import Final
 
 import click
 
+from mm2.cli.completing import flow_option
 from mm2.cli.options import (
     CHECK_FAILED,
     FILE,
@@ -32,7 +33,7 @@ _COLUMNS: Final = ["flow", "way", "hops", "last", "age_ms", "alive", "expected"]
 
 @click.command("heartbeats")
 @FILE
-@click.option("--flow", help="Only heartbeats that this flow, written A->B, writes or copies.")
+@flow_option("Only heartbeats that this flow, written A->B, writes or copies.")
 @click.option(
     "--max-age",
     metavar="DURATION",

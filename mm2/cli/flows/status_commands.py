@@ -10,6 +10,7 @@ from typing import Final, NoReturn
 
 import click
 
+from mm2.cli.completing import flow_option
 from mm2.cli.flows.status_rows import BY, COLUMNS, Found, ShownRow, rows_of
 from mm2.cli.options import (
     CHECK_FAILED,
@@ -36,7 +37,7 @@ _Show = Callable[[Sequence[Found]], None]
 _Choose = Callable[[list[ShownRow]], list[ShownRow]]
 
 
-_FLOW: Final = click.option("--flow", help="Only this flow, written A->B.")
+_FLOW: Final = flow_option("Only this flow, written A->B.")
 
 
 @click.command("status")

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from mm2.cli.check_rows import conclude
+from mm2.cli.completing import flow_option
 from mm2.cli.options import (
     EXECUTE,
     FILE,
@@ -38,12 +39,11 @@ _COLUMNS = ("cluster", "group", "topic", "partition", "before", "after", "state"
 
 @click.command("sync-groups")
 @FILE
-@click.option(
-    "--flow",
+@flow_option(
+    "Only checkpoints of A on B; may be repeated. All pairs of clusters by default.",
     "names",
     multiple=True,
     metavar="A->B",
-    help="Only checkpoints of A on B; may be repeated. All pairs of clusters by default.",
 )
 @click.option(
     "--back",

@@ -16,7 +16,7 @@ _VARIABLE: Final = "_MM2_COMPLETE"
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
     """
-    Prints what a shell needs to complete commands and options.
+    Prints what a shell needs to complete commands, options and the names of flows.
 
     In ~/.bashrc: source <(mm2 completion bash). In ~/.zshrc: source <(mm2 completion zsh). For
     fish: mm2 completion fish > ~/.config/fish/completions/mm2.fish.

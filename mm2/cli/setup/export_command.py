@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from mm2.cli.completing import flow_option
 from mm2.cli.options import FILE, maker_of, tell
 from mm2.interchange.connector_export import connector_requests
 from mm2.interchange.secret_references import variables_in
@@ -23,7 +24,7 @@ from mm2.interchange.strimzi_export import StrimziExport
     show_default=True,
     help="JSON as POST /connectors takes it, or KafkaMirrorMaker2 resources, v1, in YAML.",
 )
-@click.option("--flow", help="Only this one, written A->B.")
+@flow_option("Only this one, written A->B.")
 def export(file: Path, kind: str, flow: str | None) -> None:
     """
     Prints the flows of a file for Kafka Connect, or for Strimzi.

@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from mm2.cli.check_rows import exit_status, graded_lines, graded_row, safe_text
+from mm2.cli.completing import flow_option
 from mm2.cli.options import FILE, FORMAT, USAGE, end, flows_of, run, tell, wrong_flows
 from mm2.cli.progress import waiting
 from mm2.cli.rows import Row, rendered
@@ -53,7 +54,7 @@ _EMPTY: Final[Row] = dict.fromkeys(_WITH_REMEDY)
 
 @click.command("plan")
 @FILE
-@click.option("--flow", help="Only this one, written A->B.")
+@flow_option("Only this one, written A->B.")
 @RATE
 @click.option("--skipped", is_flag=True, help="Also topics that are not mirrored, and why.")
 @FORMAT

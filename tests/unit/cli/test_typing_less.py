@@ -14,6 +14,7 @@ from click.testing import CliRunner
 from mm2.cli.mm2 import main
 from tests.support.configs import TWO_CLUSTERS_TEXT
 
+_MM2 = Path(sys.executable).with_name("mm2")
 _FLOW = "A->B.enabled = true\nB->A.emit.heartbeats.enabled = false\n"
 
 
@@ -53,6 +54,70 @@ def test_shells_complete(shell: str) -> None:
     assert "_MM2_COMPLETE" in ran.stdout
     if shell == "bash":
         subprocess.run(["bash", "-n"], input=ran.stdout, text=True, check=True)
+
+
+def _completed(monkeypatch: pytest.MonkeyPatch, *words: str) -> list[str]:
+    """What bash is told of the last word."""
+    monkeypatch.setenv("_MM2_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", " ".join(["mm2", *words]))
+    monkeypatch.setenv("COMP_CWORD", str(len(words)))
+    return CliRunner().invoke(main, prog_name="mm2").stdout.split()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("status", "--flow", ""),
+        ("status", "other.properties", "--flow", "B"),
+        ("flows", "pause", "--flow", "'A-"),
+        ("verify", "--flow", "A"),
+        ("sync-groups", "--flow", "A"),
+    ],
+)
+def test_flows_of_the_file_are_completed_and_quoted(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MM2_CONFIG", raising=False)
+    (tmp_path / "mm2.properties").write_text(TWO_CLUSTERS_TEXT + _FLOW)
+    (tmp_path / "other.properties").write_text(
+        TWO_CLUSTERS_TEXT + "B->A.enabled = true\nA->B.emit.heartbeats.enabled=false\n"
+    )
+    wanted = "B->A" if "other.properties" in words else "A->B"
+    assert _completed(monkeypatch, *words) == [f"plain,'{wanted}'"]
+
+
+def test_without_a_file_no_flow_is_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("MM2_CONFIG", raising=False)
+    assert _completed(monkeypatch, "status", "--flow", "") == []
+
+
+def test_bash_types_a_flow_so_that_it_is_one_word(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mm2.properties").write_text(TWO_CLUSTERS_TEXT + _FLOW)
+    script = CliRunner().invoke(main, ["completion", "bash"]).stdout
+    typed = (
+        f"{script}\nCOMP_WORDS=(mm2 status --flow A); COMP_CWORD=3; _mm2_completion {_MM2}"
+        '; eval "printf %s ${COMPREPLY[*]}"'
+    )
+    monkeypatch.delenv("MM2_CONFIG", raising=False)
+    done = subprocess.run(
+        ["bash", "-c", typed], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "A->B"
+
+
+def test_commands_of_verify_are_completed_beside_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _completed(monkeypatch, "verify", "re") == [
+        "file,re",
+        "plain,rebalance",
+        "plain,replicas",
+    ]
+    assert _completed(monkeypatch, "verify", "copies", "") == ["file,"]
 
 
 def test_help_has_every_command_once_in_a_section() -> None:
