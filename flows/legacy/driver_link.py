@@ -1,9 +1,9 @@
 """
 The connection of a stream to the process that started it.
 
-The process tells the stream to stop on it. When it ends, because the process does, the stream
-stops, too: there are no topics of the tool's own through which it could be told. A stream may tell
-on it how far it is.
+The process tells the stream on it what to log, and to stop. When it ends, because the process does,
+the stream stops, too: there are no topics of the tool's own through which it could be told. A
+stream may tell on it how far it is.
 """
 
 from __future__ import annotations
@@ -18,20 +18,27 @@ from typing import Final
 from mm2.errors import FatalError
 from mm2.protocol.stream_progress import MOST_TOLD
 from mm2.stop_deadlines import LINKS_S
+from mm2.telemetry.levels import Logged, log_these
 
 _WITHIN_S: Final = 10.0
 _LONGEST: Final = 256
 _SIZE: Final = Struct(">i")
+_STOP: Final = b"stop\n"
+_LOGGED: Final = {f"{each}\n".encode(): each for each in Logged}
+"""What a stream is told, beside to stop."""
 
 
 @asynccontextmanager
 async def linked_to_driver(
-    address: tuple[str, int], token: str, stop: asyncio.Event
+    address: tuple[str, int],
+    token: str,
+    stop: asyncio.Event,
+    log_these: Callable[[Logged], None] = log_these,
 ) -> AsyncIterator[Callable[[bytes], None]]:
     """
     Keeps the connection meanwhile, and sets ``stop`` when the process says so, or ends.
 
-    What it yields tells the process something.
+    What it yields tells the process something. ``log_these`` is called when it says what to log.
 
     Raises:
         FatalError: the process cannot be reached from here.
@@ -48,7 +55,8 @@ async def linked_to_driver(
 
     async def listen() -> None:
         with suppress(OSError):
-            await reader.read(1)
+            while (told := await reader.readline()) in _LOGGED:
+                log_these(_LOGGED[told])
         stop.set()
 
     def tell(data: bytes) -> None:
@@ -79,6 +87,7 @@ class StreamLinks:
         self._told = told
         self._writers: set[asyncio.StreamWriter] = set()
         self._handlers: set[asyncio.Task[None]] = set()
+        self._logged = Logged.USUAL
         self._is_stopping = self._is_closed = False
         self._server: asyncio.Server | None = None
 
@@ -101,11 +110,17 @@ class StreamLinks:
         port: int = self._server.sockets[0].getsockname()[1]
         return port
 
+    def log_these(self, logged: Logged) -> None:
+        """Tells all streams what to log, those that connect later too."""
+        self._logged = logged
+        for writer in self._writers:
+            writer.write(f"{logged}\n".encode())
+
     def stop(self) -> None:
         """Tells all streams to stop, those that connect later too."""
         self._is_stopping = True
         for writer in self._writers:
-            writer.write(b"\n")
+            writer.write(_STOP)
 
     async def close(self) -> None:
         """Ends the connections, which has all streams stop."""
@@ -127,8 +142,10 @@ class StreamLinks:
             if self._is_closed or not hmac.compare_digest(said.rstrip(b"\n"), self._token.encode()):
                 return
             self._writers.add(writer)
+            if self._logged is not Logged.USUAL:
+                writer.write(f"{self._logged}\n".encode())
             if self._is_stopping:
-                writer.write(b"\n")
+                writer.write(_STOP)
             while True:
                 (size,) = _SIZE.unpack(await reader.readexactly(_SIZE.size))
                 if not 0 <= size <= MOST_TOLD:

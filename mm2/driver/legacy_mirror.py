@@ -27,6 +27,7 @@ from mm2 import __version__
 from mm2.config.connector_settings import ErrorSettings
 from mm2.config.legacy.copy_plan import CopyPlan
 from mm2.config.text.expressions import RESOLVED
+from mm2.driver.level_switch import switching_levels
 from mm2.driver.program import EXIT_HERDER, EXIT_START
 from mm2.errors import FatalError
 from mm2.metrics.stream_series import StreamMetrics
@@ -70,7 +71,8 @@ class LegacyMirror:
             port = await links.open(bound)
             specs = [self._spec(n, (host, port), token) for n in range(streams)]
             async with self._served(metrics):
-                return await self._run(specs, links)
+                with switching_levels(links.log_these):
+                    return await self._run(specs, links)
         except FatalError as error:
             log.critical("driver.failed", error=str(error))
             return EXIT_START

@@ -142,6 +142,8 @@ EVENTS: Final = {
     "looked at again.",
     "stream.zookeeper_awaited": "No server of zookeeper.connect has answered since the stream "
     "began. Partitions whose offsets only ZooKeeper may have wait for it. Said once a minute.",
+    "streams.levels_changed": "SIGUSR1: kafka-mirror-maker and its streams log all events from now "
+    "on, or again those that they logged at their start.",
     "streams.started": "kafka-mirror-maker runs these many streams.",
     "topic_ids.unknown": "A cluster does not say which topics it has; that some were made anew is "
     "not seen meanwhile.",

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 from mm2.telemetry.log_settings import NOUNS, start_levels
@@ -140,6 +141,22 @@ def take_levels(levels: Mapping[str, str]) -> None:
     """Has this process, a task, log as the node does that leads its flow; none: as it began."""
     if levels:
         LogLevels().take(levels)
+
+
+class Logged(StrEnum):
+    """Which events a process logs: all, or those that it logged at its start."""
+
+    ALL = "all"
+    USUAL = "usual"
+
+
+def log_these(logged: Logged) -> None:
+    """Changes it for this process."""
+    levels = LogLevels()
+    if logged is Logged.ALL:
+        levels.set(ROOT, _NAMES["debug"])
+    else:
+        levels.take({})
 
 
 def known_loggers() -> frozenset[str]:

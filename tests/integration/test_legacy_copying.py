@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from itertools import count
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -25,6 +27,8 @@ from tests.support.records import Sample, create_topic, everything, numbered, pr
 from tests.support.topics import partition_counts
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
+
+_SWITCHED = "streams.levels_changed"
 
 
 def values(samples: list[Sample]) -> list[bytes | None]:
@@ -104,6 +108,31 @@ def test_two_processes_share_partitions_and_nothing_is_lost_when_one_is_killed(
             until=lambda copied: copied == set(range(300)),
         )
         assert one.stop() == 0
+
+
+def test_a_signal_has_streams_log_all_events_and_another_what_they_logged_before(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    topic, sent = f"{unique}-t", count()
+    create_topic(cluster_a.bootstrap, topic)
+
+    def committed_and_told() -> tuple[bool, list[object]]:
+        """Each record that is copied is followed by a commit, which is logged at debug."""
+        produce(cluster_a.bootstrap, topic, numbered(next(sent), 1))
+        events = events_of(tool)
+        switched = [each["logged"] for each in events if each["event"] == _SWITCHED]
+        return any(each["event"] == "stream.committed" for each in events), switched
+
+    arguments = ("--include", topic, "--offset.commit.interval.ms", "100")
+    with legacy_tool(tmp_path, cluster_a, cluster_b, f"{unique}-g", *arguments) as tool:
+        committed_and_told()
+        copies_when(cluster_b, topic, 1)
+        assert committed_and_told() == (False, [])
+        tool.process.send_signal(signal.SIGUSR1)
+        eventually(committed_and_told, until=lambda seen: seen == (True, ["all"]))
+        tool.process.send_signal(signal.SIGUSR1)
+        eventually(committed_and_told, until=lambda seen: seen == (True, ["all", "usual"]))
+        assert tool.stop() == 0
 
 
 def test_a_refused_record_ends_the_tool_and_is_not_committed(

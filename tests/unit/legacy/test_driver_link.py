@@ -1,4 +1,4 @@
-"""The connection on which streams are told to stop."""
+"""The connection on which streams are told what to log, and to stop."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from flows.legacy.driver_link import StreamLinks, linked_to_driver
 from mm2.errors import FatalError
+from mm2.telemetry.levels import Logged
 
 HOST = "127.0.0.1"
 
@@ -35,6 +36,23 @@ async def test_a_stream_that_comes_late_is_told_at_once(links: StreamLinks) -> N
     address, stop = (HOST, await links.open(HOST)), asyncio.Event()
     links.stop()
     async with linked_to_driver(address, "token", stop):
+        await stop.wait()
+
+
+async def test_streams_log_all_events_for_as_long_as_they_are_told(
+    links: StreamLinks,
+) -> None:
+    address, stop = (HOST, await links.open(HOST)), asyncio.Event()
+    levels: asyncio.Queue[Logged] = asyncio.Queue()
+    async with linked_to_driver(address, "token", stop, levels.put_nowait):
+        links.log_these(Logged.ALL)
+        assert await levels.get() is Logged.ALL
+        async with linked_to_driver(address, "token", stop, levels.put_nowait):
+            assert await levels.get() is Logged.ALL, "a stream that comes late is told, too"
+            links.log_these(Logged.USUAL)
+            assert [await levels.get(), await levels.get()] == [Logged.USUAL] * 2
+        assert not stop.is_set()
+        links.stop()
         await stop.wait()
 
 
