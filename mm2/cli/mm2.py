@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Final
 
@@ -14,6 +15,7 @@ from mm2.telemetry.log_settings import (
     LEVEL_VARIABLE,
     LEVELS_METAVAR,
     LOG_LEVELS,
+    NO_COLOUR_VARIABLE,
     StartLevels,
     export_log_settings,
     parse_levels,
@@ -113,13 +115,16 @@ def _parsed(levels: str | None) -> StartLevels:
     type=click.Choice(FORMATS, case_sensitive=False),
     help=f"Of a command that runs until it is stopped; default: ${FORMAT_VARIABLE}, else auto.",
 )
-def main(log_level: str | None, log_format: str | None) -> None:
+@click.option("--no-color", is_flag=True, help="No colours, as with $NO_COLOR.")
+def main(log_level: str | None, log_format: str | None, *, no_color: bool) -> None:
     """
     Mirrors Kafka clusters: MirrorMaker 2 in Python, its data plane on Spark.
 
     Commands that take a FILE take the one that MM2_CONFIG names, or ./mm2.properties, if none is
     given.
     """
+    if no_color:
+        os.environ[NO_COLOUR_VARIABLE] = "1"
     try:
         export_log_settings(log_level, log_format)
     except ConfigError as error:

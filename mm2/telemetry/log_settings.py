@@ -12,6 +12,7 @@ from mm2.telemetry.events import EVENTS
 
 LEVEL_VARIABLE: Final = "MM2_LOG_LEVEL"
 FORMAT_VARIABLE: Final = "MM2_LOG_FORMAT"
+NO_COLOUR_VARIABLE: Final = "NO_COLOR"
 LOG_LEVELS: Final = ("debug", "info", "warning", "error", "critical")
 LEVELS_METAVAR: Final = "LEVEL[,NOUN=LEVEL...]"
 FORMATS: Final = ("auto", "console", "json")
@@ -111,4 +112,4 @@ def _chosen(variable: str, allowed: tuple[str, ...], default: str) -> str:
 
 def wants_colours(stream: TextIO) -> bool:
     """Whether a stream is a terminal of somebody who wants colours (no-color.org)."""
-    return stream.isatty() and not os.environ.get("NO_COLOR")
+    return stream.isatty() and not os.environ.get(NO_COLOUR_VARIABLE)

@@ -58,6 +58,13 @@ def test_only_a_variable_that_is_not_empty_takes_colours_away(
     assert ("\x1b[" in _logged(_Terminal())) is is_coloured
 
 
+def test_an_option_of_mm2_takes_colours_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "")
+    ran = CliRunner().invoke(main, ["--no-color", "completion", "bash"])
+    assert ran.exit_code == 0
+    assert "\x1b[" not in _logged(_Terminal())
+
+
 def test_an_event_without_a_sentence_keeps_its_name() -> None:
     stream = _Terminal()
     configure_logs(stream)
