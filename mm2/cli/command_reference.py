@@ -19,10 +19,12 @@ Made by `scripts/generate-docs` from the commands; `--help` prints the same.
 
 ## connect-mirror-maker
 
-    connect-mirror-maker [-daemon] FILE [--clusters CLUSTER ...]
+    connect-mirror-maker [-daemon] FILE [--clusters CLUSTER ...] [options]
 
 Runs the flows of a properties file until it is told to stop. `--clusters` restricts it to the flows
-*into* these clusters. `-daemon`, before everything else, starts it in the background.
+*into* these clusters. `-daemon`, before everything else, starts it in the background. There
+are `--version`, too, and `--log-level` and `--log-format` for
+[what it logs, and how](../how-to/read-the-log.md).
 
 | status | |
 |---|---|
@@ -42,7 +44,7 @@ Those up to 3, and 255, are those of Kafka's MirrorMaker.
 
 Run MirrorMaker's connectors in [Connect's way](../how-to/run-in-connect.md) until told to stop. The
 first is one worker with the connectors of some files. The other is one of a group, whose connectors
-come and go over REST.
+come and go over REST. Both have `--log-level`, `--log-format` and `--version`, too.
 
 | status | |
 |---|---|
@@ -54,12 +56,14 @@ come and go over REST.
 
 ## mm2
 
-    mm2 [--log-level LEVEL[,NOUN=LEVEL...]] [--log-format FORMAT] COMMAND ...
-    mm2 --version
+    mm2 [options] COMMAND ...
 
-The options before the command say what it logs. `--watch` shows a state again and again, and
-`--format` is there where rows are shown. Commands that change settings, positions or offsets of
-groups only show what they would do, unless `--execute` is given.
+`--watch` shows a state again and again, and `--format` is there where rows are shown. Commands that
+change settings, positions or offsets of groups only show what they would do, unless `--execute` is
+given. Before the command there may be
+
+| option | |
+|---|---|
 """
 
 _LEGACY: Final = """
@@ -131,7 +135,8 @@ def reference_page() -> str:
         _section(command, f"mm2 {name}", see=_SEE.get(name))
         for name, command in _commands_of(main, click.Context(main))
     )
-    return f"{_HEAD}{_legacy()}{commands}{_TAIL}"
+    options = "".join(_rows(main, click.Context(main, info_name="mm2")))
+    return f"{_HEAD}{options}{_legacy()}{commands}{_TAIL}"
 
 
 def _legacy() -> str:
@@ -205,7 +210,12 @@ def _rows(command: click.Command, context: click.Context) -> Iterator[str]:
         record = option.get_help_record(context)
         if record is not None:
             names, text = record
-            yield f"| `{names}` | {_code(text)} |\n".replace("\n", " ").rstrip() + "\n"
+            yield f"| {_names(names)} | {_code(text)} |\n".replace("\n", " ").rstrip() + "\n"
+
+
+def _names(text: str) -> str:
+    """As code in a table; GitHub and the site do not agree on a bar in backticks."""
+    return f"<code>{text.replace('|', '&#124;')}</code>" if "|" in text else f"`{text}`"
 
 
 def _code(text: str) -> str:

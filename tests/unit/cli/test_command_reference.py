@@ -22,6 +22,13 @@ def test_every_command_is_on_the_page_with_its_options() -> None:
     assert all(f"\n## mm2 {name}\n" in page for name in main.list_commands(Context(main)))
     assert "### mm2 failover execute" in page
     assert "--without-checkpoint" in page
+    assert "| `--no-color` |" in page
+
+
+def test_a_choice_divides_no_row_of_a_table() -> None:
+    rows = [line for line in reference_page().splitlines() if line.startswith("| ")]
+    assert "| <code>--as [connectors&#124;strimzi]</code> |" in "\n".join(rows)
+    assert [row for row in rows if row.replace("\\|", "").count("|") != 3] == []
 
 
 def test_exit_statuses_are_a_table() -> None:
