@@ -33,6 +33,8 @@ OF_COPIES: Final[Sequence[Series[FirstCopyProgress]]] = (
         "The same in bytes, estimated by the mean size of the records copied so far.",
         lambda each: each.bytes_left,
     ),
+    Series("record_rate", "Records copied per second, over 10 s.", lambda each: each.records_per_s),
+    Series("byte_rate", "Bytes copied per second, over 10 s.", lambda each: each.bytes_per_s),
     Series(
         "eta_seconds",
         "Time until the copy is complete if both clusters go on as they do; +Inf: never.",

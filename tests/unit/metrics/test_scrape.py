@@ -223,6 +223,8 @@ def test_how_far_a_first_copy_is() -> None:
         "copied_percent": 6,
         "lag_records": 4700,
         "lag_bytes": 47_000,
+        "record_rate": 30,
+        "byte_rate": 300,
         "eta_seconds": 157,
         "catching_up": 1,
     }
