@@ -71,11 +71,12 @@ def _containers_wanted() -> bool:
         jars()
         java()
     except KafkaMissing:
-        return _docker_answers()
+        return docker_answers()
     return False
 
 
-def _docker_answers() -> bool:
+def docker_answers() -> bool:
+    """Whether Docker runs on this machine, for this user."""
     docker = shutil.which("docker")
     if docker is None:
         return False

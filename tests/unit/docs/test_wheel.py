@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -15,6 +16,7 @@ import pytest
 
 from mm2 import __version__
 from mm2.cli.setup.render_command import KINDS
+from tests.support.providers import docker_answers
 from tests.support.wheel import build_wheel, install_wheel, without_checkout
 
 _ROOT = Path(__file__).parents[3]
@@ -123,3 +125,32 @@ def test_what_is_installed_from_it_makes_a_file_and_renders_all_kinds_of_it(
     assert f"COPY dist/{built.name} /tmp/" in image
     (entry,) = re.findall(r'^ENTRYPOINT \["(\S+)"\]$', image, re.MULTILINE)
     assert (programs / entry).is_file()
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(1800)
+def test_the_rendered_image_is_built_and_starts(
+    built: Path, programs: Path, tmp_path: Path
+) -> None:
+    if not docker_answers():
+        pytest.skip("Docker does not run here")
+
+    def docker(*words: str | Path) -> str:
+        command: list[str | Path] = ["docker", *words]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=1500)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    clusters = ("--source", "A=a:9092", "--target", "B=b:9092")
+    file, folder = tmp_path / "mm2.properties", tmp_path / "image"
+    init: list[str | Path] = ["init", "--offline", *clusters, file]
+    render: list[str | Path] = ["render", "docker", file, "--output", folder]
+    for words in (init, render):
+        subprocess.run([programs / "mm2", *words], env=without_checkout(), check=True)
+    (folder / "dist").mkdir()
+    shutil.copy(built, folder / "dist")
+    image = docker("build", "--quiet", folder).strip()
+    try:
+        assert __version__ in docker("run", "--rm", image, "--version")
+    finally:
+        docker("rmi", image)
