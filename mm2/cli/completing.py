@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import BashComplete, CompletionItem, add_completion_class
+from click.shell_completion import CompletionItem
 
 from mm2.config.mirror_maker_config import load_maker
 from mm2.errors import ConfigErrors
@@ -31,15 +30,3 @@ def _flows_of_file(
     except ConfigErrors:
         return []
     return [CompletionItem(str(each)) for each in flows if str(each).startswith(incomplete)]
-
-
-@add_completion_class
-class QuotingBash(BashComplete):
-    """Quotes what it completes, as other shells do: the end of ``A->B`` would be a redirection."""
-
-    name = "bash"
-
-    def format_completion(self, item: CompletionItem) -> str:
-        """One line for the script: a kind and a value."""
-        value = shlex.quote(item.value) if item.type == "plain" else item.value
-        return f"{item.type},{value}"

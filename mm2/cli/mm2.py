@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
 from importlib import import_module
 from typing import Final
 
 import click
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
 from mm2.errors import ConfigError
 from mm2.telemetry.log_settings import (
@@ -86,6 +88,18 @@ class SectionedGroup(click.Group):
                 formatter.write_dl(
                     [(name, each.get_short_help_str(60)) for name, each in commands.items() if each]
                 )
+
+
+@add_completion_class
+class QuotingBash(BashComplete):
+    """Quotes what it completes, as other shells do: the end of ``A->B`` would be a redirection."""
+
+    name = "bash"
+
+    def format_completion(self, item: CompletionItem) -> str:
+        """One line for the script: a kind and a value."""
+        value = shlex.quote(item.value) if item.type == "plain" else item.value
+        return f"{item.type},{value}"
 
 
 def _levels(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
