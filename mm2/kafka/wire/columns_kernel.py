@@ -14,7 +14,16 @@ from numba import njit, types
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from mm2.kafka.wire.kernel import DAMAGED, Bytes, Numbers, number, put, record_size, size_of
+from mm2.kafka.wire.kernel import (
+    DAMAGED,
+    Bytes,
+    Numbers,
+    number,
+    put,
+    record_size,
+    size_of,
+    without_allocation,
+)
 from mm2.kafka.wire.record_kernel import END, HEADERS_AT, KEY_AT, KEY_SIZE, VALUE_AT, VALUE_SIZE
 
 Starts: TypeAlias = NDArray[np.int32]
@@ -79,7 +88,7 @@ def _next_header(data: Bytes, at: int, end: int) -> tuple[int, int, int, int, in
     return name, name_size, value, size, value + max(size, 0)
 
 
-@register_jitable
+@without_allocation
 def _measure(data: Bytes, rows: Numbers) -> tuple[int, int, int, int, int]:
     """Bytes of keys and values; how many headers there are; bytes of their names and values."""
     keys = values = headers = names = contents = 0
@@ -131,6 +140,22 @@ def _add(cells: Cells, index: int, data: Bytes, at: int, size: int) -> int:
     return 0
 
 
+@without_allocation
+def _fill(found: Rows, nulls: Numbers, data: Bytes, rows: Numbers) -> None:
+    header = 0
+    for index in range(len(rows)):
+        row = rows[index]
+        nulls[0] += _add(found.key, index, data, row[KEY_AT], row[KEY_SIZE])
+        nulls[1] += _add(found.value, index, data, row[VALUE_AT], row[VALUE_SIZE])
+        mine, at = number(data, row[HEADERS_AT], row[END])
+        for _ in range(mine):
+            name, name_size, value, size, at = _next_header(data, at, row[END])
+            _add(found.names, header, data, name, name_size)
+            nulls[2] += _add(found.values, header, data, value, size)
+            header += 1
+        found.firsts[index + 1] = header
+
+
 def _columns(data: Bytes, rows: Numbers) -> tuple[int, Numbers, Rows]:
     keys, values, headers, names, contents = _measure(data, rows)
     is_too_large = max(keys, values, headers, names, contents) > _LARGEST
@@ -145,18 +170,7 @@ def _columns(data: Bytes, rows: Numbers) -> tuple[int, Numbers, Rows]:
         _column(headers, names),
         _column(headers, contents),
     )
-    header = 0
-    for index in range(count):
-        row = rows[index]
-        nulls[0] += _add(found.key, index, data, row[KEY_AT], row[KEY_SIZE])
-        nulls[1] += _add(found.value, index, data, row[VALUE_AT], row[VALUE_SIZE])
-        mine, at = number(data, row[HEADERS_AT], row[END])
-        for _ in range(mine):
-            name, name_size, value, size, at = _next_header(data, at, row[END])
-            _add(found.names, header, data, name, name_size)
-            nulls[2] += _add(found.values, header, data, value, size)
-            header += 1
-        found.firsts[index + 1] = header
+    _fill(found, nulls, data, rows[:count])
     return count - len(rows), nulls, found
 
 
@@ -191,7 +205,7 @@ def _cell_size(cells: Cells, index: int) -> int:
     return size_of(size) + max(size, 0)
 
 
-@register_jitable
+@without_allocation
 def _is_sound(cells: Cells) -> bool:
     """Whether all cells lie within the data."""
     before = 0
@@ -202,7 +216,7 @@ def _is_sound(cells: Cells) -> bool:
     return before <= len(cells.data)
 
 
-@register_jitable
+@without_allocation
 def _have_headers(rows: Rows) -> bool:
     """Whether the headers of all records are there."""
     before = 0
@@ -222,14 +236,17 @@ def _body_size(rows: Rows, index: int) -> int:
     return size
 
 
-@register_jitable
-def _divide(rows: Rows, times: Numbers, most: int, most_rows: int) -> tuple[Numbers, Numbers]:
-    """Sections one behind the other, a row for each, and the size of each record's body."""
-    bodies = np.empty(len(times), np.int64)
-    sections = np.empty((len(times), SECTION_COLUMNS), np.int64)
+@without_allocation
+def _size_all(bodies: Numbers, rows: Rows) -> None:
+    for index in range(len(bodies)):
+        bodies[index] = _body_size(rows, index)
+
+
+@without_allocation
+def _divide(sections: Numbers, bodies: Numbers, times: Numbers, most: int, most_rows: int) -> int:
+    """How many sections there are, one behind the other."""
     used = at = 0
     for index in range(len(times)):
-        bodies[index] = _body_size(rows, index)
         time = times[index]
         is_new = True
         if used:
@@ -247,20 +264,11 @@ def _divide(rows: Rows, times: Numbers, most: int, most_rows: int) -> tuple[Numb
         at += size
         section[STOP], section[LAST] = at, index + 1
         section[MAX_TIMESTAMP] = max(section[MAX_TIMESTAMP], time)
-    return sections[:used], bodies
+    return used
 
 
-def _records(rows: Rows, times: Numbers, most: int, most_rows: int) -> tuple[int, Bytes, Numbers]:
-    if not (
-        _is_sound(rows.key)
-        and _is_sound(rows.value)
-        and _is_sound(rows.names)
-        and _is_sound(rows.values)
-        and _have_headers(rows)
-    ):
-        return DAMAGED, np.empty(0, np.uint8), np.empty((0, SECTION_COLUMNS), np.int64)
-    sections, bodies = _divide(rows, times, most, most_rows)
-    out = np.empty(sections[-1, STOP] if len(sections) else 0, np.uint8)
+@without_allocation
+def _write(out: Bytes, sections: Numbers, bodies: Numbers, rows: Rows, times: Numbers) -> None:
     at = 0
     for section in sections:
         for index in range(section[FIRST], section[LAST]):
@@ -274,6 +282,23 @@ def _records(rows: Rows, times: Numbers, most: int, most_rows: int) -> tuple[int
             for header in range(first, last):
                 at = _put_cell(out, at, rows.names, header)
                 at = _put_cell(out, at, rows.values, header)
+
+
+def _records(rows: Rows, times: Numbers, most: int, most_rows: int) -> tuple[int, Bytes, Numbers]:
+    if not (
+        _is_sound(rows.key)
+        and _is_sound(rows.value)
+        and _is_sound(rows.names)
+        and _is_sound(rows.values)
+        and _have_headers(rows)
+    ):
+        return DAMAGED, np.empty(0, np.uint8), np.empty((0, SECTION_COLUMNS), np.int64)
+    bodies = np.empty(len(times), np.int64)
+    sections = np.empty((len(times), SECTION_COLUMNS), np.int64)
+    _size_all(bodies, rows)
+    sections = sections[: _divide(sections, bodies, times, most, most_rows)]
+    out = np.empty(sections[-1, STOP] if len(sections) else 0, np.uint8)
+    _write(out, sections, bodies, rows, times)
     return len(sections), out, sections
 
 

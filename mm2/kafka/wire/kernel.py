@@ -46,6 +46,13 @@ _LOW_63_BITS: Final = (1 << 63) - 1
 DAMAGED: Final = -1
 """In the place of what cannot be."""
 
+without_allocation: Final = register_jitable(_nrt=False)
+"""
+Of a function that makes no array, with all that it calls: Numba then counts no references.
+
+Counting takes more than all else where each record is looked at, even if only parts of arrays are.
+"""
+
 
 @register_jitable
 def fixed(data: Bytes, at: int, size: int) -> int:
@@ -148,13 +155,10 @@ def write(out: Bytes, at: int, timestamp: int, offset: int, body: Bytes) -> int:
     return end
 
 
-def _rewrite(data: Bytes, position: int) -> tuple[int, Bytes, Numbers, int, int]:
-    room = counted(data)
-    out = np.empty(len(data) + GROWTH * max(room, 0), np.uint8)
-    offsets = np.empty(max(room, 0), np.int64)
+@without_allocation
+def _fill(out: Bytes, offsets: Numbers, data: Bytes, position: int) -> tuple[int, int, int, int]:
+    """How many records and bytes there are, the first timestamp and the largest one."""
     count = to = at = first = most = 0
-    if room == DAMAGED:
-        return DAMAGED, out, offsets, first, most
     while at < len(data):
         base = fixed(data, at, 8)
         stop = at + PREFIX + short(data, at + LENGTH_AT)
@@ -170,14 +174,24 @@ def _rewrite(data: Bytes, position: int) -> tuple[int, Bytes, Numbers, int, int]
             first = timestamp if count == 0 else first
             has_wrapped = (base_timestamp + delta < base_timestamp) != (delta < 0)
             if body == DAMAGED or has_wrapped or (timestamp - first < 0) != (timestamp < first):
-                return DAMAGED, out, offsets, first, most
+                return DAMAGED, 0, first, most
             if base + offset >= position:
                 most = timestamp if count == 0 else max(most, timestamp)
                 to = write(out, to, timestamp - first, count, data[body:end])
                 offsets[count] = base + offset
                 count += 1
         at = stop
-    return count, out[:to], offsets[:count], first, most
+    return count, to, first, most
+
+
+def _rewrite(data: Bytes, position: int) -> tuple[int, Bytes, Numbers, int, int]:
+    room = counted(data)
+    out = np.empty(len(data) + GROWTH * max(room, 0), np.uint8)
+    offsets = np.empty(max(room, 0), np.int64)
+    if room == DAMAGED:
+        return DAMAGED, out, offsets, 0, 0
+    count, size, first, most = _fill(out, offsets, data, position)
+    return count, out[:size], offsets[: max(count, 0)], first, most
 
 
 _ARGUMENTS: Final = (types.Array(types.uint8, 1, "C", readonly=True), types.int64)

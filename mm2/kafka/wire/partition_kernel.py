@@ -32,6 +32,7 @@ from mm2.kafka.wire.kernel import (
     read,
     record_size,
     short,
+    without_allocation,
     write,
 )
 
@@ -122,44 +123,36 @@ def _place(sections: Numbers, open_: Numbers, used: int, row: Numbers, most: int
     return used + 1
 
 
-@register_jitable
-def _lay_out(sections: Numbers) -> None:
-    """One section behind the other: sizes and counts become positions."""
+@without_allocation
+def _lay_out(sections: Numbers) -> int:
+    """One empty section behind the other, where sizes and counts were; returns bytes of all."""
     at = first = 0
     for index in range(len(sections)):
         section = sections[index]
-        section[START], section[FIRST] = at, first
-        at, first = at + section[STOP], first + section[LAST]
-        section[STOP], section[LAST] = at, first
+        size, count = section[STOP], section[LAST]
+        section[START] = section[STOP] = at
+        section[FIRST] = section[LAST] = first
+        at, first = at + size, first + count
+    return at
 
 
-@register_jitable
+@without_allocation
 def _fill(out: Bytes, offsets: Numbers, sections: Numbers, data: Bytes, rows: Numbers) -> None:
-    """Writes each record behind those of its section."""
-    cursors = sections[:, START].copy()
-    numbers = np.zeros(len(sections), np.int64)
+    """Writes each record at the end of its section."""
     for index in range(len(rows)):
         row = rows[index]
-        which = row[_SECTION]
-        delta = row[_TIMESTAMP] - sections[which, BASE_TIMESTAMP]
-        body = data[row[_BODY] : row[_END]]
-        cursors[which] = write(out, cursors[which], delta, numbers[which], body)
-        offsets[sections[which, FIRST] + numbers[which]] = row[_OFFSET]
-        numbers[which] += 1
+        section = sections[row[_SECTION]]
+        at, place = section[STOP], section[LAST]
+        delta, body = row[_TIMESTAMP] - section[BASE_TIMESTAMP], data[row[_BODY] : row[_END]]
+        section[STOP] = write(out, at, delta, place - section[FIRST], body)
+        offsets[place] = row[_OFFSET]
+        section[LAST] = place + 1
 
 
-def _divide(
-    data: Bytes, position: int, partitions: int, keyless: int, most: int
-) -> tuple[int, Bytes, Numbers, Numbers]:
-    room = max(counted(data), DAMAGED)
-    rows = np.empty((max(room, 0), _RECORD_COLUMNS), np.int64)
-    size = len(data) + GROWTH * max(room, 0)
-    sections = np.zeros((partitions + 2 * (size // most) + 2, SECTION_COLUMNS), np.int64)
-    open_ = np.full(partitions, DAMAGED, np.int64)
-    nothing = np.empty(0, np.uint8), np.empty(0, np.int64), sections
-    count = used = at = 0
-    if room == DAMAGED:
-        return DAMAGED, nothing[0], nothing[1], nothing[2]
+@without_allocation
+def _locate(rows: Numbers, data: Bytes, position: int) -> int:
+    """How many records there are from ``position`` on, or -1 if they cannot be read."""
+    count = at = 0
     while at < len(data):
         base = fixed(data, at, 8)
         stop = at + PREFIX + short(data, at + LENGTH_AT)
@@ -173,24 +166,56 @@ def _divide(
             at = end
             has_wrapped = (base_timestamp + delta < base_timestamp) != (delta < 0)
             if body == DAMAGED or has_wrapped:
-                return DAMAGED, nothing[0], nothing[1], nothing[2]
-            if base + offset < position:
-                continue
-            row = rows[count]
-            row[_BODY], row[_END], row[_OFFSET] = body, end, base + offset
-            row[_TIMESTAMP] = append_time if has_append_time else base_timestamp + delta
-            row[_SECTION] = _partition(data, body, end, partitions, keyless)
-            if row[_SECTION] != DAMAGED:
-                used = _place(sections, open_, used, row, most)
-            if row[_SECTION] == DAMAGED or used == DAMAGED:
-                return DAMAGED, nothing[0], nothing[1], nothing[2]
-            count += 1
+                return DAMAGED
+            if base + offset >= position:
+                row = rows[count]
+                row[_BODY], row[_END], row[_OFFSET] = body, end, base + offset
+                row[_TIMESTAMP] = append_time if has_append_time else base_timestamp + delta
+                count += 1
         at = stop
+    return count
+
+
+@without_allocation
+def _choose(rows: Numbers, data: Bytes, partitions: int, keyless: int) -> bool:
+    """Notes the partition of each record in the place of the section; False if one has none."""
+    for index in range(len(rows)):
+        row = rows[index]
+        row[_SECTION] = _partition(data, row[_BODY], row[_END], partitions, keyless)
+        if row[_SECTION] == DAMAGED:
+            return False
+    return True
+
+
+@without_allocation
+def _place_all(sections: Numbers, open_: Numbers, rows: Numbers, most: int) -> int:
+    """How many sections the records make, or -1 if they have impossible times."""
+    used = 0
+    for index in range(len(rows)):
+        used = _place(sections, open_, used, rows[index], most)
+        if used == DAMAGED:
+            return DAMAGED
+    return used
+
+
+def _divide(
+    data: Bytes, position: int, partitions: int, keyless: int, most: int
+) -> tuple[int, Bytes, Numbers, Numbers]:
+    room = max(counted(data), DAMAGED)
+    rows = np.empty((max(room, 0), _RECORD_COLUMNS), np.int64)
+    size = len(data) + GROWTH * max(room, 0)
+    sections = np.zeros((partitions + 2 * (size // most) + 2, SECTION_COLUMNS), np.int64)
+    open_ = np.full(partitions, DAMAGED, np.int64)
+    count = DAMAGED if room == DAMAGED else _locate(rows, data, position)
+    rows, used = rows[: max(count, 0)], DAMAGED
+    if count != DAMAGED and _choose(rows, data, partitions, keyless):
+        used = _place_all(sections, open_, rows, most)
+    if used == DAMAGED:
+        return DAMAGED, np.empty(0, np.uint8), np.empty(0, np.int64), sections
     sections = sections[:used]
-    _lay_out(sections)
-    out = np.empty(sections[used - 1, STOP] if used else 0, np.uint8)
+    out = np.empty(_lay_out(sections), np.uint8)
     offsets = np.empty(count, np.int64)
-    _fill(out, offsets, sections, data, rows[:count])
+    _fill(out, offsets, sections, data, rows)
     return used, out, offsets, sections
 
 

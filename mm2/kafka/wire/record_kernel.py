@@ -32,6 +32,7 @@ from mm2.kafka.wire.kernel import (
     number,
     read,
     short,
+    without_allocation,
 )
 
 Digests: TypeAlias = NDArray[np.uint64]
@@ -97,12 +98,10 @@ def _locate_record(data: Bytes, body: int, end: int, row: Numbers) -> bool:
     return True
 
 
-def _locate(data: Bytes) -> tuple[int, Numbers]:
-    room = counted(data)
-    rows = np.empty((max(room, 0), COLUMNS), np.int64)
+@without_allocation
+def _locate_all(rows: Numbers, data: Bytes) -> int:
+    """How many records there are, or -1 if they cannot be read."""
     count = at = 0
-    if room == DAMAGED:
-        return DAMAGED, rows
     while at < len(data):
         base = fixed(data, at, 8)
         stop = at + PREFIX + short(data, at + LENGTH_AT)
@@ -116,13 +115,19 @@ def _locate(data: Bytes) -> tuple[int, Numbers]:
             has_wrapped = (base_timestamp + delta < base_timestamp) != (delta < 0)
             is_located = body != DAMAGED and _locate_record(data, body, end, rows[count])
             if has_wrapped or not is_located:
-                return DAMAGED, rows
+                return DAMAGED
             rows[count, OFFSET] = base + offset
             rows[count, TIMESTAMP] = append_time if has_append_time else base_timestamp + delta
             rows[count, HAS_APPEND_TIME] = has_append_time
             count, at = count + 1, end
         at = stop
-    return count, rows
+    return count
+
+
+def _locate(data: Bytes) -> tuple[int, Numbers]:
+    room = counted(data)
+    rows = np.empty((max(room, 0), COLUMNS), np.int64)
+    return DAMAGED if room == DAMAGED else _locate_all(rows, data), rows
 
 
 @register_jitable
@@ -185,8 +190,8 @@ def _sip(data: Bytes, at: int, size: int, k0: np.uint64, k1: np.uint64) -> np.ui
     return v0 ^ v1 ^ v2 ^ v3
 
 
-def _digest(data: Bytes, rows: Numbers, k0: int, k1: int) -> Digests:
-    found = np.zeros((len(rows), _FIELDS), np.uint64)
+@without_allocation
+def _digest_all(found: Digests, data: Bytes, rows: Numbers, k0: int, k1: int) -> None:
     first, second = np.uint64(k0), np.uint64(k1)
     for index in range(len(rows)):
         row = rows[index]
@@ -198,6 +203,11 @@ def _digest(data: Bytes, rows: Numbers, k0: int, k1: int) -> Digests:
             found[index, 1] = _sip(data, row[VALUE_AT], row[VALUE_SIZE], ~first, second)
         if headers > _NO_HEADERS:
             found[index, 2] = _sip(data, row[HEADERS_AT], headers, first, ~second)
+
+
+def _digest(data: Bytes, rows: Numbers, k0: int, k1: int) -> Digests:
+    found = np.zeros((len(rows), _FIELDS), np.uint64)
+    _digest_all(found, data, rows, k0, k1)
     return found
 
 
