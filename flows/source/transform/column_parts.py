@@ -41,7 +41,8 @@ async def changed_parts(
     """
     What becomes of the records of batches, from offsets in ``cover``: parts of it, in order.
 
-    Where the transform fails the records are halved, until they are few.
+    Where the transform fails the records are halved, until they are few. So are batches that cannot
+    be read together, until one is left.
 
     Args:
         target: where the partition's copy is; the transform sees its name.
@@ -54,8 +55,8 @@ async def changed_parts(
         if len(batches) == 1:
             yield ColumnPart(ChangedPart(cover), str(error))
             return
-        for first in _alone(batches, cover):
-            parts = changed_parts(*first, transform, target, most=most, most_plain=most_plain)
+        for half in _halves(batches, cover):
+            parts = changed_parts(*half, transform, target, most=most, most_plain=most_plain)
             async for each in parts:
                 yield each
         return
@@ -92,12 +93,12 @@ def _pieces(rows: pa.RecordBatch, cover: range) -> Iterator[tuple[pa.RecordBatch
     yield rows, cover
 
 
-def _alone(batches: Sequence[Batch], cover: range) -> Iterator[tuple[Sequence[Batch], range]]:
-    start = cover.start
-    for batch in batches:
-        stop = cover.stop if batch is batches[-1] else batch.last_offset + 1
-        yield [batch], range(start, stop)
-        start = stop
+def _halves(
+    batches: Sequence[Batch], cover: range
+) -> tuple[tuple[Sequence[Batch], range], tuple[Sequence[Batch], range]]:
+    first, second = batches[: len(batches) // 2], batches[len(batches) // 2 :]
+    at = first[-1].last_offset + 1
+    return (first, range(cover.start, at)), (second, range(at, cover.stop))
 
 
 async def _changed(

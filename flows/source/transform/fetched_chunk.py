@@ -15,11 +15,15 @@ from flows.source.forward.recode import records_of
 from flows.source.forward.record_batch import Batch, split
 from flows.source.forward.record_body import DecodedRecord
 from flows.source.mirrored_partition import MirroredPartition
+from flows.source.transform.column_handle import ColumnHandle
 from mm2.kafka.wire.compression import Compression
 from mm2.kafka.wire.requests.fetch import FetchedPartition
 
 _MOST_BYTES: Final = 256 << 10
 """Of batches that are changed together, as they were fetched: what else waits has its turn."""
+
+_MOST_BYTES_OF_COLUMNS: Final = 1 << 20
+"""The same of what is changed as columns, which is fast, but takes long to begin with SQL."""
 
 
 @dataclass(slots=True)
@@ -46,7 +50,7 @@ class FetchedChunk:
     def merge(self, later: FetchedChunk) -> bool:
         """Adds what was fetched behind it, unless it is much; says whether it has."""
         follows = (later.position, later.resets) == (self.end, self.resets)
-        if not follows or self.size + later.size > _MOST_BYTES:
+        if not follows or self.size + later.size > _most_together(self.partition):
             return False
         self.batches += later.batches
         self.end = later.end
@@ -75,6 +79,12 @@ class FetchedChunk:
         return records[first:behind]
 
 
+def _most_together(partition: MirroredPartition) -> int:
+    """Bytes of batches of a partition that are changed together, as they were fetched."""
+    is_fast = isinstance(partition.transform, ColumnHandle)
+    return _MOST_BYTES_OF_COLUMNS if is_fast else _MOST_BYTES
+
+
 def append_or_merge(chunks: MutableSequence[FetchedChunk], chunk: FetchedChunk) -> None:
     """
     Appends a chunk, or merges it into the last one, but not into the first, which is being changed.
@@ -85,15 +95,14 @@ def append_or_merge(chunks: MutableSequence[FetchedChunk], chunk: FetchedChunk) 
         chunks.append(chunk)
 
 
-def alike(
-    batches: Sequence[Batch], policy: MergePolicy
-) -> Iterator[tuple[Compression, list[Batch]]]:
+def alike(chunk: FetchedChunk, policy: MergePolicy) -> Iterator[tuple[Compression, list[Batch]]]:
     """Batches in a row that are to be compressed alike, not too many at a time."""
+    most = _most_together(chunk.partition)
     group: list[Batch] = []
     size = 0
-    for batch in batches:
+    for batch in chunk.batches:
         size += len(batch.data)
-        if group and (size > _MOST_BYTES or policy.of(batch) != policy.of(group[0])):
+        if group and (size > most or policy.of(batch) != policy.of(group[0])):
             yield policy.of(group[0]), group
             group, size = [], len(batch.data)
         group.append(batch)

@@ -139,7 +139,7 @@ class RecordStage:
     async def _change(self, chunk: FetchedChunk) -> None:
         """Sends what becomes of a chunk; ends early when it is not current any more."""
         collected = CollectedRecords(chunk.position, Compression(0))
-        for how, batches in alike(chunk.batches, self._policy):
+        for how, batches in alike(chunk, self._policy):
             if collected.size and how != collected.how:
                 reached = max(batches[0].base_offset, collected.start)
                 self._changed.send(chunk.partition, collected, reached)

@@ -88,6 +88,37 @@ async def test_what_is_fetched_while_rows_are_changed_is_changed_together() -> N
     )
 
 
+def _requests() -> tuple[ColumnHandle, list[int]]:
+    """What changes nothing, and how many rows it gets at a time."""
+    counts: list[int] = []
+
+    def change(rows: pa.RecordBatch) -> pa.RecordBatch:
+        counts.append(len(rows))
+        return rows
+
+    return ColumnHandle(never, change), counts
+
+
+async def test_a_megabyte_that_was_fetched_is_changed_together() -> None:
+    handle, counts = _requests()
+    bench = StageBench(handle)
+    records = [Plain(offset=at, value=b"%06d" % at * 10_000) for at in range(15)]
+    await bench.copy(*(write_batch([each]) for each in records))
+    assert counts == [15]
+    assert bench.values == [each.value for each in records]
+
+
+async def test_batches_that_are_too_large_together_are_halved_until_they_are_not() -> None:
+    """A few bytes that were fetched may be many megabytes."""
+    handle, counts = _requests()
+    bench = StageBench(handle)
+    records = [Plain(offset=at, value=b"%06d" % at * 200_000) for at in range(16)]
+    await bench.copy(*(write_batch([each], codec_number=4) for each in records))
+    assert counts == [2] * 8
+    assert bench.values == [each.value for each in records]
+    assert bench.partition.fetch.position == 16
+
+
 async def test_batches_of_which_no_row_is_left_are_passed_over() -> None:
     bench = StageBench(columns_only("fan_out"))
     await bench.copy(numbered(0, 4, 8))
