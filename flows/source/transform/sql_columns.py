@@ -93,10 +93,11 @@ def changed(batch: pa.RecordBatch, answers: pa.StructArray) -> pa.RecordBatch:
     """
     if failed := _failed(answers).drop_null().to_pylist():
         raise TransformError(_why(failed, len(batch)))
-    made = answers.field(MADE)
-    kept = made.filter(made.is_valid())
-    rows = batch.filter(made.is_valid())
-    for field, column in zip(made.type, kept.flatten(), strict=True):
+    made, rows = answers.field(MADE), batch
+    if made.null_count:  # to filter copies all
+        is_kept = made.is_valid()
+        made, rows = made.filter(is_kept), batch.filter(is_kept)
+    for field, column in zip(made.type, made.flatten(), strict=True):
         at = SCHEMA.get_field_index(field.name)
         if at >= 0:
             rows = rows.set_column(at, field.name, _given(field.name, column))
