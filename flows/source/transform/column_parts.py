@@ -1,7 +1,7 @@
 """
 Batches changed as columns, and encoded again.
 
-Importing this has code compiled: see ``mm2.kafka.wire.record_columns``.
+Importing this has code compiled (see ``mm2.kafka.wire.record_columns``), and freed memory kept.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from flows.source.fetch.contiguous_batches import MOST_RECORDS
 from flows.source.forward.recode import joined
 from flows.source.forward.record_batch import Batch
 from flows.source.transform.column_handle import ChangedPart, ColumnHandle, ColumnPart
+from flows.source.transform.freed_memory import keep_freed_memory
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.record_columns import decode, encode
 
@@ -27,6 +28,8 @@ _MOST_BYTES: Final = 4 << 20
 
 _LEAST_ROWS: Final = 32
 """Fewer rows are not halved: they are tried record by record, which is faster then."""
+
+keep_freed_memory()
 
 
 async def changed_parts(
