@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -10,6 +11,7 @@ from mm2.config.keys.key_table import nearest
 from mm2.config.legacy import flags
 from mm2.config.legacy.flags import FLAGS, Flag
 from mm2.config.legacy.topic_patterns import java_pattern_of
+from mm2.core.topics.topic_name import is_topic_name
 from mm2.errors import ConfigError, ConfigErrors
 
 _SPELLINGS: Final = {
@@ -21,6 +23,7 @@ _LONGEST_MS: Final = 2**63 - 1
 _MOST_DIGITS: Final = 100
 _BOOLEANS: Final = {"true": True, "false": False}
 _NO_JAVA: Final = ("org.", "kafka.", "com.", "io.")
+_IMPORT_PATH: Final = re.compile(r"\w+(\.\w+)*[.:]\w+(\.\w+)*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +110,7 @@ class _Reader:
             if flag is None:
                 self._unknown(word)
             elif not flag.value:
-                self._set(flag, spelling, "")
+                self._set_bare(flag, spelling, value if has_value else None)
             elif has_value:
                 self._set(flag, spelling, value)
             elif rest and rest[0].partition("=")[0] not in _SPELLINGS:
@@ -137,7 +140,7 @@ class _Reader:
             handler=self._import_path(flags.HANDLER),
             handler_args=get(flags.HANDLER_ARGS),
             repartitions=flags.REPARTITION in self._given,
-            dead_letter_topic=get(flags.DEAD_LETTERS),
+            dead_letter_topic=self._topic(flags.DEAD_LETTERS),
             metrics=self._address(flags.METRICS),
             log_levels=get(flags.LOG_LEVEL),
             warnings=tuple(self._warnings),
@@ -159,9 +162,18 @@ class _Reader:
             )
             self._wrong(flags.DEAD_LETTERS, found.dead_letter_topic, message)
 
+    def _set_bare(self, flag: Flag, spelling: str, value: str | None) -> None:
+        if value is not None:
+            message = (
+                f"{spelling}={value}: it takes no value. Write {spelling} alone, or leave it out"
+            )
+            self._wrong(spelling, value, message)
+        self._set(flag, spelling, "")
+
     def _set(self, flag: Flag, spelling: str, value: str) -> None:
         if flag.name in self._given:
-            self._wrong(spelling, value, f"{spelling} is given twice: write it once")
+            other = "" if spelling == flag.name else f" ({spelling} means the same)"
+            self._wrong(spelling, value, f"{flag.name} is given twice{other}: write it once")
         if spelling in flag.older:
             self._warnings.append(f"{spelling} is deprecated: write {flag.name}")
         self._given[flag.name] = value
@@ -217,6 +229,14 @@ class _Reader:
             return None
         return host.strip("[]"), int(port)
 
+    def _topic(self, flag: str) -> str | None:
+        text = self._given.get(flag)
+        if text is None or is_topic_name(text):
+            return text
+        message = f"{flag} {text}: write the name of a topic: letters, digits, '.', '_' and '-'"
+        self._wrong(flag, text, message)
+        return None
+
     def _import_path(self, flag: str) -> str | None:
         path = self._given.get(flag)
         if path is not None and path.startswith(_NO_JAVA) and ":" not in path:
@@ -225,7 +245,7 @@ class _Reader:
                 " class in Python, and name it as package.module:Class"
             )
             self._wrong(flag, path, message)
-        elif path is not None and not all(path.replace(":", ".").split(".")):
+        elif path is not None and not _IMPORT_PATH.fullmatch(path):
             self._wrong(flag, path, f"{flag} {path}: write package.module:Class")
         return path
 

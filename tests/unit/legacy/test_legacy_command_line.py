@@ -115,7 +115,27 @@ def test_a_flag_without_its_value_is_told() -> None:
 
 def test_a_flag_given_twice_is_told() -> None:
     found = problems(*FILES, "--include", "a", "--whitelist", "b")
-    assert any("--whitelist is given twice" in each for each in found)
+    assert any("--include is given twice (--whitelist means the same)" in each for each in found)
+    (problem,) = problems(*FILES, "--include", "a", "--include", "a")
+    assert problem.startswith("--include is given twice: write it once.")
+
+
+@pytest.mark.parametrize("flag", ["--repartition", "--new.consumer"])
+def test_a_value_of_a_flag_that_takes_none_is_refused(flag: str) -> None:
+    (problem,) = problems(*FILES, "--include", "a", f"{flag}=false")
+    assert f"{flag}=false: it takes no value" in problem
+
+
+@pytest.mark.parametrize("flag", ["--message.handler", "--consumer.rebalance.listener"])
+@pytest.mark.parametrize("path", ["Handler", " ", ":Handler", "module:", "a..b", "a:b:c"])
+def test_a_class_without_its_module_is_refused(flag: str, path: str) -> None:
+    (problem,) = problems(*FILES, "--include", "a", flag, path)
+    assert f"{flag} {path}: write package.module:Class" in problem
+
+
+@pytest.mark.parametrize("path", ["a.B", "a:B", "a.b.c:D.e", "_a1.b_2:C"])
+def test_a_class_is_named_behind_a_colon_or_a_dot(path: str) -> None:
+    assert read("--include", "a", "--message.handler", path).handler == path
 
 
 def test_without_topics_nothing_is_copied() -> None:
@@ -130,6 +150,13 @@ def test_a_class_of_javas_is_refused_with_the_reason() -> None:
 def test_dead_letters_need_records_that_are_skipped() -> None:
     found = problems(*FILES, "--include", "a", "--dead.letter.topic", "d")
     assert "add --abort.on.send.failure false" in found[0]
+
+
+@pytest.mark.parametrize("name", ["", "..", "a b", "x" * 250])
+def test_dead_letters_need_a_name_that_a_topic_may_have(name: str) -> None:
+    words = ["--include", "a", "--abort.on.send.failure", "false", "--dead.letter.topic", name]
+    (problem,) = problems(*FILES, *words)
+    assert problem.startswith(f"--dead.letter.topic {name}: write the name of a topic")
 
 
 def test_levels_of_the_log_are_as_they_are_written() -> None:
