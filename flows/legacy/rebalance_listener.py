@@ -17,13 +17,17 @@ from flows.legacy.user_classes import created
 from mm2.config.legacy import flags
 from mm2.core.model import TopicPartition
 from mm2.core.user_objects import load_object
-from mm2.errors import ConfigError
+from mm2.errors import ConfigError, Mm2Error
 
 _RELEASING: Final = "before_releasing_partitions"
 _STARTING: Final = "before_starting_fetchers"
 _REVOKED: Final = "on_partitions_revoked"
 _ASSIGNED: Final = "on_partitions_assigned"
 _METHODS: Final = (_RELEASING, _STARTING, _REVOKED, _ASSIGNED)
+
+
+class ListenerFailed(Mm2Error):
+    """A method of the listener has raised something; the stream ends."""
 
 
 class ListenerCalls:
@@ -39,12 +43,18 @@ class ListenerCalls:
 
     def __init__(self, path: str | None, arguments: str | None, *, consumer: str) -> None:
         self._consumer = consumer
+        self._path = path
         self._listener: object = None
         if path is not None:
             self._listener = created(flags.LISTENER, path, lambda: _loaded(path, arguments))
 
     async def assigned(self, partitions: Sequence[TopicPartition]) -> None:
-        """Tells of partitions that the stream has got."""
+        """
+        Tells of partitions that the stream has got.
+
+        Raises:
+            ListenerFailed: the listener raises something, whatever it is.
+        """
         by_topic: dict[str, dict[int, str]] = {}
         for where in partitions:
             by_topic.setdefault(where.topic, {})[where.partition] = self._consumer
@@ -52,7 +62,12 @@ class ListenerCalls:
         await self._call(_ASSIGNED, list(partitions))
 
     async def revoked(self, partitions: Sequence[TopicPartition]) -> None:
-        """Tells of partitions whose offsets are committed, and which the stream gives up."""
+        """
+        Tells of partitions whose offsets are committed, and which the stream gives up.
+
+        Raises:
+            ListenerFailed: the listener raises something, whatever it is.
+        """
         by_topic: dict[str, set[int]] = {}
         for where in partitions:
             by_topic.setdefault(where.topic, set()).add(where.partition)
@@ -63,9 +78,14 @@ class ListenerCalls:
         method: Callable[..., Any] | None = getattr(self._listener, name, None)
         if method is None:
             return
-        found = await asyncio.to_thread(method, *arguments)
-        if inspect.isawaitable(found):
-            await found
+        try:
+            found = await asyncio.to_thread(method, *arguments)
+            if inspect.isawaitable(found):
+                await found
+        except (Exception, SystemExit) as error:
+            # An exit must not end the worker before it has committed.
+            message = f"{flags.LISTENER} {self._path} fails in {name}: {error!r}"
+            raise ListenerFailed(message) from error
 
 
 def _loaded(path: str, arguments: str | None) -> object:
