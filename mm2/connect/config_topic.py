@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Final
 
 from mm2.core.model import TopicName
-from mm2.errors import FatalError, NotAuthorized
+from mm2.errors import FatalError
 from mm2.kafka.admin import Admin
+from mm2.kafka.cleanup_policy import CLEANUP_POLICY, COMPACT, cleanup_policy
 
 KEY: Final = "config.storage.topic"
-_POLICY: Final = "cleanup.policy"
 
 
 async def prepare_config_topic(admin: Admin, name: str, *, replication_factor: int) -> None:
@@ -26,7 +26,7 @@ async def prepare_config_topic(admin: Admin, name: str, *, replication_factor: i
         name,
         partitions=1,
         replication_factor=replication_factor,
-        configs={_POLICY: "compact"},
+        configs={CLEANUP_POLICY: COMPACT},
     )
     if is_new:
         return
@@ -38,18 +38,9 @@ async def prepare_config_topic(admin: Admin, name: str, *, replication_factor: i
             " changes of a connector have no order. Name a topic of one partition, or one that is"
             " not there yet"
         )
-    if (policy := await _policy(admin, topic)) not in {None, "compact"}:
+    if (policy := await cleanup_policy(admin, topic)) not in {None, COMPACT}:
         raise FatalError(
-            f"{KEY} = {name}: the topic has {_POLICY} = {policy}, so that connectors would be gone"
-            f" after a while. Set {_POLICY} = compact, or name a topic that is not there yet"
+            f"{KEY} = {name}: the topic has {CLEANUP_POLICY} = {policy}, so that connectors would"
+            f" be gone after a while. Set {CLEANUP_POLICY} = compact, or name a topic that is not"
+            " there yet"
         )
-
-
-async def _policy(admin: Admin, topic: TopicName) -> str | None:
-    """How the topic is cleaned up; None if we may not ask."""
-    try:
-        described = await admin.describe_configs([topic])
-    except NotAuthorized:
-        return None
-    values = {entry.name: entry.value for entry in described.get(topic, ())}
-    return values.get(_POLICY)

@@ -10,6 +10,7 @@ from mm2.config.offset_manager_settings import OffsetManagerSettings
 from mm2.core.model import TopicName
 from mm2.errors import ClusterError, FatalError
 from mm2.kafka.admin import Admin
+from mm2.kafka.cleanup_policy import CLEANUP_POLICY, COMPACT, cleanup_policy
 from mm2.kafka.client_errors import UnknownTopic, needs_more_brokers
 
 _SEEN_WITHIN_S: Final = 30.0
@@ -23,7 +24,8 @@ async def prepare_topic(admin: Admin, settings: OffsetManagerSettings) -> None:
     Creates the topic, unless it is there.
 
     Raises:
-        FatalError: it cannot be created as it should be, or has another number of partitions.
+        FatalError: it cannot be created as it should be, has another number of partitions, or
+            would lose offsets after a while.
         ClusterError: the cluster does not answer, or refuses us.
     """
     if await _partitions(admin, settings) is None:
@@ -33,6 +35,13 @@ async def prepare_topic(admin: Admin, settings: OffsetManagerSettings) -> None:
     ):
         with attempt:
             await check_topic(admin, settings)
+    policy = await cleanup_policy(admin, TopicName(settings.topic))
+    if policy not in {None, COMPACT}:
+        raise FatalError(
+            f"The offsets topic {settings.topic} has {CLEANUP_POLICY}={policy}, so that offsets "
+            f"would be gone after a while. Set {CLEANUP_POLICY}={COMPACT}, or name a topic that is "
+            "not there yet in offsets.topic.name."
+        )
 
 
 async def check_topic(admin: Admin, settings: OffsetManagerSettings) -> None:

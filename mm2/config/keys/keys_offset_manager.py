@@ -7,7 +7,7 @@ from typing import Final
 
 from mm2.config.keys.definition import Key
 from mm2.config.keys.key_types import Type
-from mm2.config.keys.value_checks import between, items, one_of
+from mm2.config.keys.value_checks import between, items, one_of, own_topic
 from mm2.core.offset_manager.commits import DEFAULT_METADATA_BYTES
 
 CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
@@ -19,7 +19,7 @@ _key: Final = partial(Key, definitions=frozenset(), importance="HIGH")
 OFFSET_MANAGER_KEYS: Final = (
     _key("offsets.topic.name", Type.STRING, "mm2-group-offsets.internal",
         "The compacted topic that holds the offsets. Instances with the same cluster and topic form"
-        " one offset manager.", field="topic"),
+        " one offset manager.", check=own_topic, field="topic"),
     _key("offsets.topic.num.partitions", Type.INT, "50",
         "Partitions of the topic. It must not change: groups are spread by it.",
         check=between(1), field="partitions"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mm2.config.keys.definition import Check
 from mm2.config.keys.key_types import Value
+from mm2.core.topics.topic_name import KAFKAS_OWN, is_topic_name
 
 
 def one_of(*allowed: str) -> Check:
@@ -29,6 +30,13 @@ def between(low: float, high: float | None = None) -> Check:
         return f"must be at most {high}" if high is not None and value > high else None
 
     return check
+
+
+def own_topic(value: Value) -> str | None:
+    """Accepts names of topics that a client may create and write."""
+    if not is_topic_name(value):
+        return "must be the name of a topic: at most 249 letters, digits, '.', '_' and '-'"
+    return "must not be a topic that only brokers write" if value in KAFKAS_OWN else None
 
 
 def items(*, empty_allowed: bool = True, allowed: tuple[str, ...] = ()) -> Check:

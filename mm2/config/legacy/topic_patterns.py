@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from mm2.core.java_regex import JavaPattern
+from mm2.core.topics.topic_name import KAFKAS_OWN
 from mm2.errors import ConfigError
 from mm2.user_patterns import NameMatch
 
-INTERNAL_TOPICS: Final = frozenset(
-    {"__consumer_offsets", "__share_group_state", "__transaction_state"}
-)
 _OUTER_QUOTES: Final = re.compile(r"^[\"']+|[\"']+$")
 
 
@@ -79,7 +77,7 @@ class SelectionMatcher:
 
     def __call__(self, topic: str) -> bool:
         """Whether a topic is to be copied."""
-        if topic in INTERNAL_TOPICS and not self._internal:
+        if topic in KAFKAS_OWN and not self._internal:
             return False
         is_excluded = self._excluded is not None and self._excluded(topic)
         return not is_excluded and self._included(topic)

@@ -6,6 +6,9 @@ import re
 from typing import Final
 
 _NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+KAFKAS_OWN: Final = frozenset({"__consumer_offsets", "__share_group_state", "__transaction_state"})
+"""Topics that only brokers write."""
+
 _FOLDERS: Final = frozenset({".", ".."})
 
 
