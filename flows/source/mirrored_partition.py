@@ -284,5 +284,4 @@ class MirroredPartition:
         if batch.base_offset == NO_OFFSET or batch.base_offset < self.remote.end:
             self.runs.lose(batch.offsets[0], batch.offsets[-1] + 1)
             return
-        for run in batch.runs():
-            self.runs.add(run, self.logs)
+        self.runs.add_all(batch.runs(), self.logs)

@@ -42,8 +42,8 @@ class OffsetSyncs:
 
     def acknowledged(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
         """Learns that the target has a batch, at the offset where it put it."""
-        for upstream, downstream, count in batch.runs():
-            self._queue.acknowledged(partition.source, upstream, downstream, count)
+        if runs := batch.runs():
+            self._queue.acknowledged_runs(partition.source, runs)
             self._due.set()
 
     def forget(self, partition: TopicPartition) -> None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from itertools import compress, islice
+from operator import sub
 from typing import Protocol
 
 from flows.source.forward.record_batch import SEQUENCE_MASK
 from mm2.core.model import NO_OFFSET
-from mm2.core.translation.runs import Run
+from mm2.core.translation.runs import Runs
 from mm2.kafka.wire.error_codes import Code
 
 
@@ -115,18 +117,18 @@ class OutgoingBatch:
             owner=self.owner,
         )
 
-    def runs(self) -> Iterable[Run]:
+    def runs(self) -> Runs:
         """
         Its records as runs, if it is known where the target has them.
 
         Of several records of one source offset the first counts.
         """
         if self.base_offset == NO_OFFSET:
-            return ()
+            return Runs()
         if isinstance(self.offsets, range):
-            return (Run(self.offsets.start, self.base_offset, len(self.offsets)),)
+            return Runs.of([self.offsets.start], [self.base_offset], [len(self.offsets)])
         before = self.offsets[0] if self.continues else NO_OFFSET
-        return _consecutive(self.offsets, self.base_offset, before)
+        return _runs(self.offsets, self.base_offset, before)
 
     @property
     def is_appended(self) -> bool:
@@ -134,20 +136,22 @@ class OutgoingBatch:
         return self.answer in (Code.NONE, Code.DUPLICATE_SEQUENCE_NUMBER)
 
 
-def _consecutive(offsets: Iterable[int], downstream: int, before: int) -> Iterator[Run]:
+def _runs(offsets: Sequence[int], downstream: int, before: int) -> Runs:
     """
     Runs of offsets, of which the first is at ``downstream`` on the target.
 
     What repeats the offset before it is in no run; ``before`` is the one before the first.
     """
-    runs: list[Run] = []
-    for at, offset in enumerate(offsets, downstream):
-        if offset == before:
-            continue
-        before = offset
-        first, base, count = runs[-1] if runs else (NO_OFFSET, NO_OFFSET, 0)
-        if runs and (first + count, base + count) == (offset, at):
-            runs[-1] = Run(first, base, count + 1)
-        else:
-            runs.append(Run(offset, at, 1))
-    yield from runs
+    steps = list(map(sub, islice(offsets, 1, None), offsets))
+    begins = [0, *compress(range(1, len(offsets)), map((1).__ne__, steps))]
+    ends = [*begins[1:], len(offsets)]
+    if 0 in steps or before == offsets[0]:
+        begins = [
+            begin + (offsets[begin] == (offsets[begin - 1] if begin else before))
+            for begin in begins
+        ]
+    counts = list(map(sub, ends, begins))
+    begins = list(compress(begins, counts))
+    return Runs.of(
+        map(offsets.__getitem__, begins), map(downstream.__add__, begins), filter(None, counts)
+    )

@@ -13,6 +13,7 @@ from typing import Final
 
 from mm2.core.internal_records import OffsetSync
 from mm2.core.model import NO_OFFSET, TopicPartition
+from mm2.core.translation.runs import Runs
 
 MAX_IN_FLIGHT: Final = 10
 """Syncs that may be sent and not yet acknowledged (Java: ``MAX_OUTSTANDING_OFFSET_SYNCS``)."""
@@ -135,6 +136,19 @@ class OffsetSyncQueue:
         last = count - 1
         if not due or due[-1] != last:
             self._delayed[partition] = OffsetSync(partition, upstream + last, downstream + last)
+
+    def acknowledged_runs(self, partition: TopicPartition, runs: Runs) -> None:
+        """
+        Notes runs, as ``acknowledged`` does one by one.
+
+        A run behind a gap is due whatever was before it, so that those before the last gap need no
+        look: their syncs would be overtaken at once.
+        """
+        first = len(runs) - 1
+        while first > 0 and runs[first].upstream == runs[first - 1].upstream_end:
+            first -= 1
+        for index in range(max(first, 0), len(runs)):
+            self.acknowledged(partition, *runs[index])
 
     def promote_delayed(self) -> None:
         """Makes delayed syncs pending; call it when the task's positions are committed (C231)."""

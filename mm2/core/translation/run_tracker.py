@@ -71,7 +71,18 @@ class RunTracker:
         """Notes that the target has some records, after all that were noted before."""
         if run.upstream != self._end or logs != self._logs or not self._runs.lengthen(run):
             self._append(run, logs)
-        self._end = run.upstream + run.records
+        self._end = run.upstream_end
+
+    def add_all(self, runs: Runs, logs: Logs) -> None:
+        """Notes runs of which none continues the one before it, as ``add`` does one by one."""
+        if not runs:
+            return
+        self.add(runs[0], logs)
+        added = 1
+        while added < len(runs):
+            self._make_room(runs[added].upstream)
+            added += self._runs.extend(runs, added, self._full - len(self._runs))
+        self._end = runs.upstream_end
 
     def lose(self, first: int, end: int) -> None:
         """Notes that records were copied, but not where to; they are a hole between two blocks."""
@@ -147,8 +158,12 @@ class RunTracker:
         if self._start is None or run.upstream < self._end or self._is_elsewhere(run, logs):
             self.begin(run.upstream)
         self._logs = logs
-        if len(self._runs) >= self._full:
-            self._end = run.upstream
-            self._close()
-            self._begin(run.upstream, is_fresh=False)
+        self._make_room(run.upstream)
         self._runs.append(run)
+
+    def _make_room(self, offset: int) -> None:
+        """Begins another block at ``offset`` if this one is full."""
+        if len(self._runs) >= self._full:
+            self._end = offset
+            self._close()
+            self._begin(offset, is_fresh=False)

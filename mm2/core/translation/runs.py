@@ -109,6 +109,11 @@ class Run(NamedTuple):
     downstream: int
     records: int
 
+    @property
+    def upstream_end(self) -> int:
+        """Source offset behind its last record."""
+        return self.upstream + self.records
+
 
 class Runs:
     """Runs in ascending order on both sides, 24 bytes each."""
@@ -152,6 +157,18 @@ class Runs:
             return False
         self._records[-1] = count + run.records
         return True
+
+    def extend(self, runs: Runs, first: int, most: int) -> int:
+        """
+        Adds at most so many of other runs from number ``first`` on, and returns how many.
+
+        None of them continues the run before it.
+        """
+        end = min(len(runs), first + most)
+        self._upstreams += runs._upstreams[first:end]
+        self._downstreams += runs._downstreams[first:end]
+        self._records += runs._records[first:end]
+        return end - first
 
     def __len__(self) -> int:
         return len(self._records)
