@@ -18,7 +18,7 @@ from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.core.positions.log_identity import UNKNOWN_EPOCH, Lineage
 from mm2.core.positions.source_gaps import CatchingUp, Pinned
 from mm2.core.translation.run_tracker import RunTracker
-from mm2.core.translation.runs import Logs, Run
+from mm2.core.translation.runs import Logs, Run, Runs
 
 log = structlog.get_logger()
 
@@ -254,10 +254,15 @@ class MirroredPartition:
             self.fetch.go_back(first)
         return self.progress.drop(batches)
 
-    def acknowledge(self, batch: OutgoingBatch, now_ms: int) -> None:
-        """Counts a batch that the target has for good."""
+    def acknowledge(self, batch: OutgoingBatch, now_ms: int, runs: Runs | None = None) -> None:
+        """
+        Counts a batch that the target has for good.
+
+        Args:
+            runs: of the batch, if they were found already.
+        """
         self._check_cut_off(batch)
-        self._record_runs(batch)
+        self._record_runs(batch, runs)
         self.progress.acknowledge(batch, now_ms)
         self.remote.reach(batch.next_offset)
         self.stats.acknowledged(
@@ -278,10 +283,10 @@ class MirroredPartition:
         if self.runs is not None:
             self.runs.begin(offset)
 
-    def _record_runs(self, batch: OutgoingBatch) -> None:
+    def _record_runs(self, batch: OutgoingBatch, runs: Runs | None) -> None:
         if self.runs is None:
             return
         if batch.base_offset == NO_OFFSET or batch.base_offset < self.remote.end:
             self.runs.lose(batch.offsets[0], batch.offsets[-1] + 1)
             return
-        self.runs.add_all(batch.runs(), self.logs)
+        self.runs.add_all(batch.runs() if runs is None else runs, self.logs)

@@ -222,9 +222,10 @@ class TaskParts:
 
     def _settled(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
         """Counts a batch that the target has for good, and publishes where it is."""
-        partition.acknowledge(batch, now_ms())
+        runs = batch.runs()
+        partition.acknowledge(batch, now_ms(), runs)
         self.reporter.touched(partition)
-        self.translation.settled(partition, batch)
+        self.translation.settled(partition, runs)
         if partition.remote.cut_at is not None:
             self.gap_detection.watch.wake()
 

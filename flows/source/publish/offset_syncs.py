@@ -14,11 +14,10 @@ from typing import Final
 
 import structlog
 
-from flows.source.mirrored_partition import MirroredPartition
-from flows.source.send.outgoing_batch import OutgoingBatch
 from mm2.core.internal_records import OffsetSync
 from mm2.core.model import TopicPartition
 from mm2.core.translation.offset_sync import OffsetSyncQueue
+from mm2.core.translation.runs import Runs
 from mm2.errors import ClusterError
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import OffsetSyncSpec
@@ -40,10 +39,10 @@ class OffsetSyncs:
         self._due = asyncio.Event()
         self._one_round = asyncio.Lock()
 
-    def acknowledged(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
-        """Learns that the target has a batch, at the offset where it put it."""
-        if runs := batch.runs():
-            self._queue.acknowledged_runs(partition.source, runs)
+    def acknowledged(self, partition: TopicPartition, runs: Runs) -> None:
+        """Learns that the target has the runs of a batch, none if nobody knows where."""
+        if runs:
+            self._queue.acknowledged_runs(partition, runs)
             self._due.set()
 
     def forget(self, partition: TopicPartition) -> None:

@@ -16,10 +16,10 @@ from flows.source.mirrored_partition import MirroredPartition
 from flows.source.publish.offset_syncs import OffsetSyncs
 from flows.source.publish.run_cleanup import RunCleanup, StoredBlocks
 from flows.source.publish.run_publisher import RunPublisher
-from flows.source.send.outgoing_batch import OutgoingBatch
 from mm2.core.model import TopicPartition
 from mm2.core.translation.partition_runs import PartitionRuns
 from mm2.core.translation.run_tracker import RunTracker
+from mm2.core.translation.runs import Runs
 from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.logs.read_log import records_to_end
 from mm2.kafka.wire.wire_client import WireClient
@@ -77,10 +77,10 @@ class TranslationPublisher:
         if self._runs is not None:
             self._runs.wake()
 
-    def settled(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
-        """Learns that the target has a batch for good."""
+    def settled(self, partition: MirroredPartition, runs: Runs) -> None:
+        """Learns that the target has the runs of a batch for good."""
         if self._syncs is not None:
-            self._syncs.acknowledged(partition, batch)
+            self._syncs.acknowledged(partition.source, runs)
         if self._runs is not None:
             self._runs.wake(partition)
 

@@ -9,9 +9,9 @@ from structlog.testing import capture_logs
 
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.publish.translation_publisher import TranslationPublisher
-from flows.source.send.outgoing_batch import OutgoingBatch
 from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
+from mm2.core.translation.runs import Run, Runs
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import OffsetSyncSpec
@@ -34,13 +34,6 @@ class _Frozen:
         return await waiting
 
 
-class _Batch:
-    """Ten records that the target has."""
-
-    def runs(self) -> list[tuple[int, int, int]]:
-        return [(0, 0, 10)]
-
-
 def test_a_cluster_that_does_not_answer_is_given_up() -> None:
     async def work() -> None:
         writer, nobody = _Frozen(), cast("WireClient", None)
@@ -56,7 +49,7 @@ def test_a_cluster_that_does_not_answer_is_given_up() -> None:
         )
         partition = MirroredPartition(_SOURCE, PartitionSender(_TARGET))
         running = asyncio.create_task(publisher.run())
-        publisher.settled(partition, cast("OutgoingBatch", _Batch()))
+        publisher.settled(partition, Runs([Run(0, 0, 10)]))
         # Until then the first round has begun, which holds up all others.
         await asyncio.sleep(1)
         assert writer.sent == 1
