@@ -1,5 +1,5 @@
 """
-Sums as accumulators of Spark, which its sinks of metrics and its web interface show.
+Totals as accumulators of Spark, which its sinks of metrics and its web interface show.
 
 What a task of PySpark adds to an accumulator is sent when the task ends, and tasks of flows do not
 end. So the driver, to which they report by way of Kafka, sets the accumulators itself.
@@ -23,7 +23,7 @@ _EVERY_S: Final = 10.0
 """As often as sinks of Spark look, by default."""
 
 _UI: Final = "spark.ui.enabled"
-_SINKS: Final = "spark.metrics."
+_SINKS: Final = "spark.metrics.conf"
 
 
 def are_shown(settings: Mapping[str, str]) -> bool:
@@ -38,13 +38,13 @@ class Accumulators:
         self._context: SparkContext | None = None
         self._known: dict[str, Any] = {}
 
-    def follow(self, context: SparkContext, sums: Mapping[str, int]) -> None:
-        """Sets accumulators to sums, and makes those that the application does not have; blocks."""
+    def follow(self, context: SparkContext, totals: Mapping[str, int]) -> None:
+        """Sets accumulators to totals, and makes those that are missing; blocks."""
         if context is not self._context:
             self._context, self._known = context, {}
-        if missing := sums.keys() - self._known.keys():
+        if missing := totals.keys() - self._known.keys():
             self._make(context, missing)
-        for name, value in sums.items():
+        for name, value in totals.items():
             self._known[name].setValue(value)
 
     def _make(self, context: SparkContext, names: set[str]) -> None:
@@ -59,27 +59,27 @@ class Accumulators:
         getattr(getattr(source, "LongAccumulatorSource$"), "MODULE$").register(java.sc(), found)
 
 
-async def show_sums(
-    sums: Callable[[], Mapping[str, int]],
+async def show_totals(
+    totals: Callable[[], Mapping[str, int]],
     context: Callable[[], SparkContext | None],
     threads: Executor,
 ) -> None:
     """
-    Has accumulators follow sums, until it is cancelled; ends if this Spark cannot show them.
+    Has accumulators follow totals, until it is cancelled; ends if this Spark cannot show them.
 
     Args:
-        sums: by the names of accumulators.
+        totals: by the names of accumulators.
         context: of the application, while it runs.
     """
     shown, loop = Accumulators(), asyncio.get_running_loop()
     while True:
         await asyncio.sleep(_EVERY_S)
-        if (application := context()) is None or not (found := sums()):
+        if (application := context()) is None or not (found := totals()):
             continue
         try:
             await loop.run_in_executor(threads, shown.follow, application, found)
         except JVM_GONE:
             continue  # Jobs fail, too, and start another.
         except Exception as error:  # noqa: BLE001 - flows go on without it
-            log.warning("spark.sums_not_shown", error=f"{type(error).__name__}: {error}")
+            log.warning("spark.totals_not_shown", error=f"{type(error).__name__}: {error}")
             return

@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from flows.spark.accumulators import are_shown, show_sums
+from flows.spark.accumulators import are_shown, show_totals
 from flows.spark.jobs import SparkJobs
 from flows.spark.spark_job import SparkJob, password_keys, sql_problem
 from mm2.config.flow_config import FlowConfig
@@ -48,10 +48,10 @@ class SparkEngine(SparkJobs):
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._calls, sql_problem, context, sql, provided)
 
-    async def show_sums(self, sums: Callable[[], Mapping[str, int]]) -> None:
-        """Shows sums among Spark's own metrics until it is cancelled, if these are shown at all."""
+    async def show_totals(self, totals: Callable[[], Mapping[str, int]]) -> None:
+        """Shows totals among Spark's own metrics until it is cancelled, if anybody sees these."""
         if are_shown(self.settings):
-            await show_sums(sums, lambda: self._context, self._calls)
+            await show_totals(totals, lambda: self._context, self._calls)
 
     async def run(self, spec: BundleSpec) -> Mapping[str, int]:
         """

@@ -24,7 +24,7 @@ from mm2.connect.sink_group import SinkGroup
 from mm2.connect.worker_config import WorkerConfig
 from mm2.connect.worker_status_topic import ConnectorStatuses, WorkerStatusTopic
 from mm2.core.connect.config_records import TargetState
-from mm2.driver.flow_sums import sums_of
+from mm2.driver.flow_totals import totals_of
 from mm2.driver.mirror_maker import Engine, run_to_the_end
 from mm2.driver.otlp_start import send_metrics
 from mm2.herder.election.group_election import NodeAssignments
@@ -105,13 +105,13 @@ class ConnectWorker:
             work = group.create_task(self.connectors.run(self._stopping), name="work")
             rest = group.create_task(self._serve(after=spark), name="rest")
             otlp = group.create_task(self._send_metrics(after=spark), name="otlp")
-            sums = group.create_task(
-                self._engine.show_sums(lambda: sums_of(self.connectors.led())), name="sums"
+            totals = group.create_task(
+                self._engine.show_totals(lambda: totals_of(self.connectors.led())), name="totals"
             )
             await self._stopping.wait()
             log.info("driver.stopping")
             otlp.cancel()
-            sums.cancel()
+            totals.cancel()
             within_s = herders_s(read_shutdown_timeout(self._config.parsed))
             _, late = await asyncio.wait([work], timeout=within_s)
             for task in late:

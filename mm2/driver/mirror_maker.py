@@ -24,7 +24,7 @@ from mm2 import __version__
 from mm2.config.checks.failed_flows import FailedFlow
 from mm2.config.flow_config import FlowConfig
 from mm2.driver.file_reload import file_change
-from mm2.driver.flow_sums import sums_of
+from mm2.driver.flow_totals import totals_of
 from mm2.driver.otlp_start import metrics_of_flows, send_metrics
 from mm2.driver.program import EXIT_HERDER, EXIT_START, run_program
 from mm2.driver.rest_start import serve_rest, server_setup
@@ -47,8 +47,8 @@ class Engine(BundleRunner, Protocol):
     async def until_warm(self) -> None:
         """Waits until a bundle would begin at once, which takes a first one, or some seconds."""
 
-    async def show_sums(self, sums: Callable[[], Mapping[str, int]]) -> None:
-        """Shows sums, by their names, until it is cancelled; ends where nobody can see them."""
+    async def show_totals(self, totals: Callable[[], Mapping[str, int]]) -> None:
+        """Shows totals, by their names, until it is cancelled; ends where nobody can see them."""
 
     async def stop(self) -> None:
         """Ends it with all that it has started."""
@@ -140,15 +140,15 @@ class MirrorMaker:
                 name="rest",
             )
             otlp = group.create_task(self._send_metrics(), name="otlp")
-            sums = group.create_task(
-                self._engine.show_sums(lambda: sums_of(self._herder.led())), name="sums"
+            totals = group.create_task(
+                self._engine.show_totals(lambda: totals_of(self._herder.led())), name="totals"
             )
             self._herder.start(group)
             with self._reloading(group):
                 await self._stop.wait()
             log.info("driver.stopping")
             otlp.cancel()
-            sums.cancel()
+            totals.cancel()
             self._herder.stop()
             within_s = max(herders_s(flow.herder.shutdown_timeout) for flow in self._flows)
             _, late = await asyncio.wait(self._herder.tasks, timeout=within_s)

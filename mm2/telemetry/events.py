@@ -356,7 +356,7 @@ EVENTS: Final = {
     "slots, and takes more when other flows leave some. Give spark.master more, as many as all "
     "flows together have tasks, and start the process again.",
     "spark.started": "Spark runs.",
-    "spark.sums_not_shown": "Spark's metrics do not have what flows have copied, for the reason "
+    "spark.totals_not_shown": "Spark's metrics do not have what flows have copied, for the reason "
     "given. Everything else goes on.",
     "spark.untried": "This release of Spark, or of PySpark, was not tried with mm2.",
     "totals.not_stored": "What was copied could not be stored for the next leader; it is tried "

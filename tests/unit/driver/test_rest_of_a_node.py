@@ -35,8 +35,8 @@ class _NoEngine:
     async def until_warm(self) -> None:
         raise AssertionError("warmed")
 
-    async def show_sums(self, sums: Callable[[], Mapping[str, int]]) -> None:
-        raise AssertionError(sums)
+    async def show_totals(self, totals: Callable[[], Mapping[str, int]]) -> None:
+        raise AssertionError(totals)
 
     async def stop(self) -> None:
         raise AssertionError("stopped")

@@ -36,7 +36,7 @@ class _Engine(EndlessRunner):
     async def until_warm(self) -> None:
         """Is warm."""
 
-    async def show_sums(self, sums: Callable[[], Mapping[str, int]]) -> None:
+    async def show_totals(self, totals: Callable[[], Mapping[str, int]]) -> None:
         """Has nowhere to show them."""
 
     async def stop(self) -> None:

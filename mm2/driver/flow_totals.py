@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mm2.herder.view.led_flow import LedFlow
 
 
-def sums_of(led: Sequence[LedFlow]) -> dict[str, int]:
+def totals_of(led: Sequence[LedFlow]) -> dict[str, int]:
     """Records and bytes that all tasks of these flows have copied, by names with the flow's."""
     found: dict[str, int] = {}
     for flow in led:

@@ -1,4 +1,4 @@
-"""Sums of flows are accumulators of the application that runs, where somebody can see them."""
+"""Totals of flows are accumulators of the application that runs, where somebody can see them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from py4j.protocol import Py4JNetworkError
 from structlog.testing import capture_logs
 
 from flows.spark import accumulators
-from flows.spark.accumulators import Accumulators, are_shown, show_sums
+from flows.spark.accumulators import Accumulators, are_shown, show_totals
 from flows.spark.engine import SparkEngine
 
 
@@ -98,11 +98,11 @@ def test_they_are_made_where_spark_shows_its_metrics(
 
 
 async def test_where_nobody_can_see_them_nothing_is_summed() -> None:
-    def sums() -> Mapping[str, int]:
+    def totals() -> Mapping[str, int]:
         raise AssertionError
 
     engine = SparkEngine({}, task=lambda _: {})
-    await engine.show_sums(sums)
+    await engine.show_totals(totals)
     await engine.stop()
 
 
@@ -124,7 +124,7 @@ async def _outcome(monkeypatch: pytest.MonkeyPatch, failure: Exception) -> list[
     applications = iter([None])
     with ThreadPoolExecutor(1) as threads, capture_logs() as logged:
         showing = asyncio.create_task(
-            show_sums(lambda: {"a": 1}, lambda: next(applications, context), threads)
+            show_totals(lambda: {"a": 1}, lambda: next(applications, context), threads)
         )
         over = asyncio.create_task(is_over.wait())
         await asyncio.wait({showing, over}, return_when=asyncio.FIRST_COMPLETED)
@@ -142,4 +142,4 @@ async def test_a_jvm_that_goes_does_not_end_it(monkeypatch: pytest.MonkeyPatch) 
 async def test_a_spark_that_cannot_show_them_is_told_of_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert await _outcome(monkeypatch, TypeError("no such class")) == ["spark.sums_not_shown"]
+    assert await _outcome(monkeypatch, TypeError("no such class")) == ["spark.totals_not_shown"]

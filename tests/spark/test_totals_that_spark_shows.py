@@ -18,12 +18,12 @@ pytestmark = pytest.mark.spark
 _NAME = "AccumulatorSource.A->B"
 
 
-async def test_the_sums_of_a_flow_are_there_and_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_totals_of_a_flow_are_there_and_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(accumulators, "_EVERY_S", 0.1)
-    sums = {"A->B.records": 3, "A->B.bytes": 1 << 40}
+    totals = {"A->B.records": 3, "A->B.bytes": 1 << 40}
     settings = {"spark.ui.enabled": "true", "spark.ui.port": "0"}
     engine = SparkEngine(settings, task=lambda _: {}, warm_after_s=60.0)
-    showing = asyncio.create_task(engine.show_sums(lambda: sums))
+    showing = asyncio.create_task(engine.show_totals(lambda: totals))
     try:
         await engine.start()
         assert engine._context is not None
@@ -42,7 +42,7 @@ async def test_the_sums_of_a_flow_are_there_and_grow(monkeypatch: pytest.MonkeyP
         await eventually_async(
             lambda: look(shown), until=lambda found: found == {"records": 3, "bytes": 1 << 40}
         )
-        sums["A->B.records"] = 5
+        totals["A->B.records"] = 5
         await eventually_async(lambda: look(shown), until=lambda found: found["records"] == 5)
     finally:
         showing.cancel()
