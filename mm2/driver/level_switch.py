@@ -10,6 +10,7 @@ from itertools import cycle
 
 import structlog
 
+from mm2.driver.signals import handling
 from mm2.telemetry.levels import Logged, log_these
 
 log = structlog.get_logger()
@@ -33,10 +34,5 @@ def switching_levels(tell: Callable[[Logged], None]) -> Iterator[None]:
         log_these(following)
         tell(following)
 
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGUSR1, switch)
-    try:
+    with handling(asyncio.get_running_loop(), signal.SIGUSR1, switch):
         yield
-    finally:
-        loop.remove_signal_handler(signal.SIGUSR1)
-        signal.signal(signal.SIGUSR1, signal.SIG_IGN)

@@ -28,7 +28,7 @@ from mm2.driver.flow_totals import totals_of
 from mm2.driver.otlp_start import metrics_of_flows, send_metrics
 from mm2.driver.program import EXIT_HERDER, EXIT_START, run_program
 from mm2.driver.rest_start import serve_rest, server_setup
-from mm2.driver.signals import StopSignals
+from mm2.driver.signals import StopSignals, handling
 from mm2.errors import ConfigError, ConfigErrors, FatalError, root_cause
 from mm2.herder.election.group_election import NodeAssignments
 from mm2.herder.flow_protocols import BundleRunner
@@ -176,7 +176,6 @@ class MirrorMaker:
     @contextmanager
     def _reloading(self, group: asyncio.TaskGroup) -> Iterator[None]:
         """Obeys SIGHUP meanwhile, and leaves no reload under way."""
-        loop = asyncio.get_running_loop()
         if self._read_again is None:
             yield
             return
@@ -195,14 +194,12 @@ class MirrorMaker:
             reloads.add(task)
             task.add_done_callback(reloads.discard)
 
-        loop.add_signal_handler(signal.SIGHUP, begin)
-        try:
-            yield
-        finally:
-            loop.remove_signal_handler(signal.SIGHUP)
-            signal.signal(signal.SIGHUP, signal.SIG_IGN)
-            for task in reloads:
-                task.cancel()
+        with handling(asyncio.get_running_loop(), signal.SIGHUP, begin):
+            try:
+                yield
+            finally:
+                for task in reloads:
+                    task.cancel()
 
     async def _reload(self, read_again: Callable[[], Sequence[FlowConfig]]) -> None:
         """

@@ -1,16 +1,30 @@
-"""The signals that ask a process to stop, from its first moment to its last."""
+"""The signals that ask a process to stop, from its first moment to its last, and others."""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:  # It takes a while, and a start has no time for it yet.
     from asyncio import AbstractEventLoop
 
 _STOPPING: Final = (signal.SIGTERM, signal.SIGINT)
+
+
+@contextmanager
+def handling(
+    loop: AbstractEventLoop, number: signal.Signals, handle: Callable[[], None]
+) -> Iterator[None]:
+    """Has a loop call ``handle`` for a signal meanwhile; later the process ignores the signal."""
+    loop.add_signal_handler(number, handle)
+    try:
+        yield
+    finally:
+        loop.remove_signal_handler(number)
+        signal.signal(number, signal.SIG_IGN)
 
 
 class StopSignals:
