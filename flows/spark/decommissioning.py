@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from pyspark import SparkContext
 
+from flows.spark.spark_job import last_job
+
 _ENABLED: Final = "spark.decommission.enabled"
 _MOST_TASKS: Final = 100
 """A job has one, and others that have failed."""
@@ -50,13 +52,9 @@ def begin_again(context: SparkContext, job: int) -> None:
 
 def _place_of(context: SparkContext, java: Any, group: str) -> tuple[str | None, int]:
     """The executor that runs the task of a group's last job, and the job."""
-    tracker = context.statusTracker()
-    last = max(tracker.getJobIdsForGroup(group), default=-1)
-    job = tracker.getJobInfo(last)
-    for number in job.stageIds if job is not None else ():
-        if (stage := tracker.getStageInfo(number)) is None:
-            continue
-        tasks = java.statusStore().taskList(number, stage.currentAttemptId, _MOST_TASKS)
+    last, stages = last_job(context, group)
+    for stage in stages:
+        tasks = java.statusStore().taskList(stage.stageId, stage.currentAttemptId, _MOST_TASKS)
         for task in _elements(tasks):
             if task.status() == "RUNNING":
                 return str(task.executorId()), last

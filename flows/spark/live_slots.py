@@ -20,7 +20,7 @@ import structlog
 from pyspark import SparkContext
 
 from flows.spark.decommissioning import begin_again, jobs_to_move
-from flows.spark.spark_job import JVM_GONE, cancel
+from flows.spark.spark_job import JVM_GONE, cancel, last_job
 from flows.spark.standalone_master import is_forgotten
 from mm2.core.balancing.waiting_jobs import RestartRule, WaitingJobs
 from mm2.slot_allocation import Slots
@@ -243,14 +243,8 @@ def _look(context: SparkContext, submitted: frozenset[str]) -> _Slots:
 
 
 def _is_running(context: SparkContext, group: str) -> bool:
-    """Whether a task of a job group runs: of its last job, for it has one at a time."""
-    tracker = context.statusTracker()
-    last = max(tracker.getJobIdsForGroup(group), default=None)
-    job = None if last is None else tracker.getJobInfo(last)
-    if job is None or job.status != "RUNNING":
-        return False
-    stages = [tracker.getStageInfo(number) for number in job.stageIds]
-    return any(stage is not None and stage.numActiveTasks > 0 for stage in stages)
+    """Whether a task of a job group runs."""
+    return any(stage.numActiveTasks > 0 for stage in last_job(context, group)[1])
 
 
 def runs_empty_job(context: SparkContext, group: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext
@@ -118,6 +118,20 @@ def sql_problem(
     except JVM_GONE:
         pass
     return None
+
+
+def last_job(context: SparkContext, group: str) -> tuple[int, list[Any]]:
+    """
+    The number of a group's last job, -1 if it has none, and the stages of that job if it runs.
+
+    A group has one job at a time; Spark remembers the earlier ones.
+    """
+    tracker = context.statusTracker()
+    last = max(tracker.getJobIdsForGroup(group), default=-1)
+    job = tracker.getJobInfo(last) if last >= 0 else None
+    if job is None or job.status != "RUNNING":
+        return last, []
+    return last, list(filter(None, map(tracker.getStageInfo, job.stageIds)))
 
 
 def cancel(context: SparkContext, group: str) -> None:

@@ -7,10 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from flows.spark.live_slots import LiveSlots
 from mm2.metrics.spark_series import of_spark
-from mm2.slot_allocation import Slots
 from mm2.telemetry.spark_use import OF_PROCESS, SparkUse
+from tests.support.idle_slots import idle_slots
 
 
 def _exported() -> dict[str, float]:
@@ -41,13 +40,7 @@ async def test_a_cluster_that_is_not_followed_any_more_is_not_exported(
 ) -> None:
     monkeypatch.setattr(OF_PROCESS, "use", SparkUse(1, 1, 0, 0, 0, 0))
     with ThreadPoolExecutor(1) as threads:
-        live = LiveSlots(
-            Slots(None),
-            submitted=list,
-            context=lambda: None,
-            restart=lambda: None,
-            threads=threads,
-        )
+        live = idle_slots(threads, last=OF_PROCESS)
         following = asyncio.create_task(live.run(), name="live-slots")
         await asyncio.sleep(0)
         following.cancel()

@@ -19,10 +19,10 @@ from structlog.testing import capture_logs
 from flows.spark import jobs as jobs_module
 from flows.spark import live_slots
 from flows.spark.jobs import SparkJobs
-from flows.spark.live_slots import LiveSlots, runs_empty_job
+from flows.spark.live_slots import runs_empty_job
 from flows.spark.spark_job import JobFailed, SparkJob, cancel, submit
-from mm2.slot_allocation import Slots
 from tests.support.eventually import PATIENCE_S
+from tests.support.idle_slots import idle_slots
 
 _NO_SPARK = {"spark.master": "spark://127.0.0.1:1"}
 
@@ -65,9 +65,7 @@ async def _until_looked(
             raise failure
 
     monkeypatch.setattr(live_slots, "_look", lambda *_: None)
-    live = LiveSlots(
-        Slots(None), submitted=set, context=lambda: context, restart=lambda: None, threads=threads
-    )
+    live = idle_slots(threads, submitted=set, context=lambda: context)
     monkeypatch.setattr(live, "_follow", follow)
     with capture_logs() as logs:
         following = asyncio.create_task(live.run(), name="live-slots")

@@ -16,8 +16,8 @@ from flows.spark.jobs import SparkJobs
 from flows.spark.live_slots import LiveSlots, _Slots
 from flows.spark.standalone_master import is_forgotten
 from mm2.slot_allocation import Slots
-from mm2.telemetry.spark_use import LastSpark
 from tests.support.eventually import PATIENCE_S
+from tests.support.idle_slots import idle_slots
 
 _OURS = "app-1"
 
@@ -90,15 +90,7 @@ async def _restarts(
     monkeypatch.setattr(live_slots, "is_forgotten", lambda _: says)
     monkeypatch.setattr(live_slots, "time", SimpleNamespace(monotonic=lambda: now))
     with ThreadPoolExecutor(1) as threads:
-        live = LiveSlots(
-            Slots(None),
-            submitted=list,
-            context=lambda: None,
-            restart=lambda: ended.append(now),
-            threads=threads,
-            is_patient=is_patient,
-            last=LastSpark(),
-        )
+        live = idle_slots(threads, restart=lambda: ended.append(now), is_patient=is_patient)
         for second in range(100):
             now = float(second)
             await live._follow(_context(), frozenset({"A->B/0"}), _Slots(frozenset(), {"d:1": 0}))
@@ -132,14 +124,7 @@ async def test_a_master_that_is_silent_holds_up_no_look_and_is_asked_once(
     monkeypatch.setattr(live_slots, "is_forgotten", ask)
     monkeypatch.setattr(live_slots, "_ANSWERS_WITHIN_S", 0.0)
     with ThreadPoolExecutor(1) as threads:
-        live = LiveSlots(
-            Slots(None),
-            submitted=list,
-            context=lambda: None,
-            restart=lambda: None,
-            threads=threads,
-            last=LastSpark(),
-        )
+        live = idle_slots(threads)
         assert [await live._ask_master(_context()) for _ in range(3)] == [None] * 3
         answers.set()
         monkeypatch.setattr(live_slots, "_ANSWERS_WITHIN_S", PATIENCE_S)

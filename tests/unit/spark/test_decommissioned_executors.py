@@ -15,7 +15,7 @@ from flows.spark.engine import SparkEngine
 from flows.spark.jobs import SparkJobs
 from flows.spark.live_slots import LiveSlots, _Slots
 from mm2.slot_allocation import Slots
-from mm2.telemetry.spark_use import LastSpark
+from tests.support.idle_slots import idle_slots
 
 
 class _Sequence(list[Any]):
@@ -68,8 +68,10 @@ class _Context:
             getJobIdsForGroup=lambda group: (
                 [self._groups.index(group)] if group in self._groups else []
             ),
-            getJobInfo=lambda job: SimpleNamespace(stageIds=[-1, 10 * job]) if job >= 0 else None,
-            getStageInfo=lambda stage: SimpleNamespace(currentAttemptId=3) if stage >= 0 else None,
+            getJobInfo=lambda job: SimpleNamespace(status="RUNNING", stageIds=[-1, 10 * job]),
+            getStageInfo=lambda stage: (
+                SimpleNamespace(stageId=stage, currentAttemptId=3) if stage >= 0 else None
+            ),
         )
 
 
@@ -95,15 +97,7 @@ def test_as_many_move_as_others_are_idle(
 async def _moved(*, moves: bool) -> tuple[list[int], list[str]]:
     context: Any = _Context({"1": True, "2": False}, {"A->B/0": "1"})
     with ThreadPoolExecutor(1) as threads, capture_logs() as logged:
-        live = LiveSlots(
-            Slots(None),
-            submitted=list,
-            context=lambda: None,
-            restart=lambda: None,
-            threads=threads,
-            moves=moves,
-            last=LastSpark(),
-        )
+        live = idle_slots(threads, moves=moves)
         running = frozenset({"A->B/0"})
         await live._follow(context, running, _Slots(running, {"d:1": 0, "a:1": 1, "b:1": 0}))
     return context.cancelled, [line["event"] for line in logged]

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from flows.spark import live_slots
-from flows.spark.live_slots import LiveSlots
 from mm2.slot_allocation import FlowSlots, Slots
+from tests.support.idle_slots import idle_slots
 
 
 def _flow(slots: Slots, bundles: int) -> FlowSlots:
@@ -28,13 +28,7 @@ async def test_one_bundle_of_the_same_flow_makes_room_and_only_once(
     context: Any = None
     flow = _flow(slots, 3)
     with ThreadPoolExecutor(1) as threads:
-        live = LiveSlots(
-            slots,
-            submitted=list,
-            context=lambda: None,
-            restart=lambda: None,
-            threads=threads,
-        )
+        live = idle_slots(threads, slots)
         late, running = ["C->D/1"], {"A->B/0", "C->D/0"}
         await live._make_do(context, late, running)
         assert flow.request(3) == 2
@@ -53,13 +47,7 @@ async def test_where_flows_have_no_fewer_slots_nobody_makes_room(
     context: Any = None
     _flow(slots, 1)
     with ThreadPoolExecutor(1) as threads:
-        live = LiveSlots(
-            slots,
-            submitted=list,
-            context=lambda: None,
-            restart=lambda: None,
-            threads=threads,
-        )
+        live = idle_slots(threads, slots)
         for _ in range(3):
             await live._make_do(context, ["A->B/0"], {"C->D/0"})
     assert cancelled == []
