@@ -51,6 +51,7 @@ class ZooKeeperOffsets:
             read_only=False,
             handler=self._tls,
         )
+        self._is_live: Any = None
         self._unanswered: list[Any] = []
         self._connected = asyncio.Event()
 
@@ -63,7 +64,7 @@ class ZooKeeperOffsets:
                 loop.call_soon_threadsafe(self._connected.set)
 
         self._client.add_listener(state_changed)
-        await self._call(self._client.start_async)
+        self._is_live = await self._call(self._client.start_async)
 
     async def until_connected(self) -> None:
         """Waits until a server has answered for the first time; warns now and then meanwhile."""
@@ -158,10 +159,16 @@ class ZooKeeperOffsets:
         self._client.close()
 
     async def _ask(self, job: Callable[[float], T]) -> T:
-        """What was asked before is answered first: kazoo keeps it until it is connected again."""
+        """
+        Asks once there is a connection: kazoo refuses what is asked before its first attempt.
+
+        What was asked before is answered first: kazoo keeps it until it is connected again.
+        """
         until = time.monotonic() + ZOOKEEPER_ANSWER_S
 
         def ask() -> T:
+            if not self._is_live.wait(until - time.monotonic()):
+                raise KazooTimeoutError(f"no connection within {ZOOKEEPER_ANSWER_S:g} s")
             for each in self._unanswered:
                 with suppress(KazooException):
                     self._answer(each, until)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 from kazoo.client import KazooState
-from kazoo.exceptions import BadVersionError, NodeExistsError, NoNodeError
+from kazoo.exceptions import (
+    BadVersionError,
+    ConnectionClosedError,
+    NodeExistsError,
+    NoNodeError,
+)
 from kazoo.handlers.threading import AsyncResult
 
 
@@ -18,7 +24,7 @@ class FakeZooKeeper:
     Attributes:
         nodes: data and version of each.
         answers: requests that are still answered; those that follow wait for ``come_back``, as
-            they do in kazoo while it has no connection.
+            they do in kazoo while it has no connection. Before its first one they are refused.
     """
 
     def __init__(self, **_: Any) -> None:
@@ -27,6 +33,7 @@ class FakeZooKeeper:
         self._waiting: list[Callable[[], None]] = []
         self._listeners: list[Callable[[KazooState], None]] = []
         self._handler = SimpleNamespace(running=False)
+        self._live = threading.Event()
 
     def come_back(self) -> None:
         """Carries out what waits, and answers from now on."""
@@ -58,10 +65,11 @@ class FakeZooKeeper:
         """As kazoo's."""
         self._listeners.append(listener)
 
-    def start_async(self) -> None:
+    def start_async(self) -> threading.Event:
         """As kazoo's; it has no connection while it does not answer."""
         if self.answers > 0:
             self._tell()
+        return self._live
 
     def stop(self) -> None:
         """As kazoo's."""
@@ -70,6 +78,7 @@ class FakeZooKeeper:
         """As kazoo's."""
 
     def _tell(self) -> None:
+        self._live.set()
         for each in self._listeners:
             each(KazooState.CONNECTED)
 
@@ -100,7 +109,9 @@ class FakeZooKeeper:
                 result.set_exception(error)
 
         self.answers -= 1
-        if self.answers >= 0:
+        if not self._live.is_set():
+            result.set_exception(ConnectionClosedError())
+        elif self.answers >= 0:
             answer()
         else:
             self._waiting.append(answer)

@@ -55,8 +55,8 @@ async def test_offsets_are_made_and_replaced(keeper: FakeZooKeeper) -> None:
 
 @pytest.mark.timeout(30)
 async def test_neither_reads_nor_commits_wait_without_end(keeper: FakeZooKeeper) -> None:
-    keeper.answers = 0
     async with offsets() as store:
+        keeper.answers = 0
         with pytest.raises(Unavailable, match=r"keeper:2181: no answer within 0\.05 s") as raised:
             await store.commit({A: 3})
         assert raised.value.retriable
@@ -71,12 +71,27 @@ async def test_neither_reads_nor_commits_wait_without_end(keeper: FakeZooKeeper)
 async def test_requests_do_not_pile_up_behind_one_that_is_not_answered(
     keeper: FakeZooKeeper,
 ) -> None:
-    keeper.answers = 0
     async with offsets() as store:
+        keeper.answers = 0
         for offset in range(5):
             with pytest.raises(Unavailable):
                 await store.commit({A: offset})
     assert keeper.answers == -1
+
+
+@pytest.mark.timeout(30)
+async def test_the_first_request_waits_for_the_first_connection(
+    keeper: FakeZooKeeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keeper.answers = 0
+    async with offsets() as store:
+        with pytest.raises(Unavailable, match=r"keeper:2181: no connection within 0\.05 s"):
+            await store.commit({A: 3})
+        monkeypatch.setattr(zookeeper_offsets, "ZOOKEEPER_ANSWER_S", 20)
+        commit = asyncio.create_task(store.commit({A: 3}))
+        await asyncio.sleep(0)
+        keeper.come_back()
+        assert await commit == {A}
 
 
 @pytest.mark.parametrize("before", [b"3", None])
