@@ -16,6 +16,7 @@ from aiokafka.protocol.api import Request
 from mm2.core.topics.acls import AclBinding, AclOperation, AclPermission, PatternType, ResourceType
 from mm2.errors import ClusterError
 from mm2.kafka.changes import Outcome, change
+from mm2.kafka.chunks import NAMES_PER_REQUEST, chunks
 from mm2.kafka.client_errors import from_code
 from mm2.kafka.cluster_client import ClusterClient
 from mm2.kafka.wire.error_codes import Code
@@ -69,29 +70,33 @@ async def create_acls(
     link: ClusterClient, rules: Iterable[AclBinding], timeout_s: float
 ) -> dict[AclBinding, ClusterError]:
     """Creates rules; those that exist are no failure. Returns what failed, by rule."""
-    wanted = list(dict.fromkeys(rules))
-
-    def read(answer: Any) -> Iterator[Outcome[AclBinding]]:
-        for rule, (code, message) in zip(wanted, answer.creation_responses, strict=True):
-            yield rule, code, message
-
-    return await change(link, "create ACL", wanted, _CreateAcls(wanted), read, within_s=timeout_s)
+    failed: dict[AclBinding, ClusterError] = {}
+    for part in chunks(dict.fromkeys(rules), NAMES_PER_REQUEST):
+        request, read = _CreateAcls(part), partial(_created, part)
+        failed |= await change(link, "create ACL", part, request, read, within_s=timeout_s)
+    return failed
 
 
 async def delete_acls(
     link: ClusterClient, rules: Iterable[AclBinding], timeout_s: float
 ) -> dict[AclBinding, ClusterError]:
     """Deletes exactly these rules; those that are gone are no failure. Returns what failed."""
-    unwanted = list(dict.fromkeys(rules))
+    failed: dict[AclBinding, ClusterError] = {}
+    for part in chunks(dict.fromkeys(rules), NAMES_PER_REQUEST):
+        request, read = _DeleteAcls(part), partial(_deleted, part)
+        failed |= await change(link, "delete ACL", part, request, read, within_s=timeout_s)
+    return failed
 
-    def read(answer: Any) -> Iterator[Outcome[AclBinding]]:
-        for rule, (code, message, matched) in zip(unwanted, answer.filter_responses, strict=True):
-            failures = [(code, message), *(each[:2] for each in matched)]
-            yield rule, *next((each for each in failures if each[0]), failures[0])
 
-    return await change(
-        link, "delete ACL", unwanted, _DeleteAcls(unwanted), read, within_s=timeout_s
-    )
+def _created(rules: Iterable[AclBinding], answer: Any) -> Iterator[Outcome[AclBinding]]:
+    for rule, (code, message) in zip(rules, answer.creation_responses, strict=True):
+        yield rule, code, message
+
+
+def _deleted(rules: Iterable[AclBinding], answer: Any) -> Iterator[Outcome[AclBinding]]:
+    for rule, (code, message, matched) in zip(rules, answer.filter_responses, strict=True):
+        failures = [(code, message), *(each[:2] for each in matched)]
+        yield rule, *next((each for each in failures if each[0]), failures[0])
 
 
 def _encoded(rule: AclBinding) -> tuple[object, ...]:

@@ -81,6 +81,18 @@ async def test_each_topic_has_its_own_failure(admin: Admin, unique: str) -> None
     assert "INVALID_PARTITIONS" in str(shrunk[good])
 
 
+async def test_there_may_be_more_partitions_than_a_controller_takes_in_a_request(
+    admin: Admin, unique: str
+) -> None:
+    many = [_topic(f"{unique}-{number}", 2_500) for number in range(5)]
+    assert await admin.create_topics(many, validate_only=True) == {}
+    small = [TopicName(f"{unique}-grows-{number}") for number in range(5)]
+    assert await admin.create_topics(map(_topic, small)) == {}
+    grown = [GrowTopic(name=name, partitions=2_500) for name in small]
+    assert await admin.create_partitions(grown, validate_only=True) == {}
+    assert await admin.delete_topics(small) == {}
+
+
 async def test_a_topic_made_anew_has_another_id(admin: Admin, unique: str) -> None:
     name = TopicName(unique)
     ids = []
