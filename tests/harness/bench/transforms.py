@@ -81,6 +81,12 @@ CHANGES: Final = (
         records=600_000,
     ),
     Change(
+        name="provenance",
+        title="provenance headers; Java: InsertHeader",
+        ours="A->B.provenance.headers.enabled = true\n",
+        java=_ONLY_HEADER,
+    ),
+    Change(
         name="filter", title="Filter with RecordIsTombstone", ours=_ONLY_FILTER, java=_ONLY_FILTER
     ),
     Change(

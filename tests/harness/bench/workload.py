@@ -87,7 +87,7 @@ _WORKLOADS: Final = (
         name="single",
         title="100 B records, one to a batch",
         size=100,
-        records=1_000_000,
+        records=4_000_000,
         fill=in_batches("none", 1),
         partitions=16,
     ),
