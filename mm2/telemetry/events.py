@@ -259,8 +259,8 @@ EVENTS: Final = {
     "remote_topic.created": "A remote topic was created, or got more partitions.",
     "remote_topic.deleted": "A remote topic was deleted because its source topic is gone "
     "(source.topic.deleted.policy=delete).",
-    "remote_topic.missing": "A remote topic was deleted; target.topic.deleted.policy says what "
-    "follows.",
+    "remote_topic.missing": "A remote topic was deleted, or was not created for long; "
+    "target.topic.deleted.policy says what follows.",
     "remote_topic.not_created": "A remote topic or its partitions could not be created; it is "
     "tried again.",
     "remote_topic.not_deleted": "A source topic seems to be gone; the reason why its copy is kept "

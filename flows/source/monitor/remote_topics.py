@@ -65,6 +65,7 @@ class RemoteTopics:
         self._ask_for = ask_for
         self._forget = forget
         self._missing: set[TopicName] = set()
+        self._told: set[TopicName] = set()
         self._asked: dict[TopicName, tuple[int, int]] = {}
 
     @property
@@ -99,8 +100,11 @@ class RemoteTopics:
         for partition in await self._ends.check(same, self._withdraw):
             self._accept(partition, same[partition])
         # Where the source topic is gone as well, its copy is not missed.
-        missed = {p.sender.target.topic for p in partitions if not p.validation.is_missing}
-        await self._note_missing(missed & gone)
+        missed = [p for p in partitions if not p.validation.is_missing]
+        await self._note_missing(
+            {p.sender.target.topic for p in missed} & gone,
+            known={p.sender.target.topic for p in missed if p.remote.topic_id is not None},
+        )
 
     def _hold(self, partition: MirroredPartition) -> None:
         """Writes nothing more, so that nothing of the middle gets into a new, empty topic."""
@@ -140,14 +144,16 @@ class RemoteTopics:
             self._producer.resume(partition.sender)
             partition.remote.unblock()
 
-    async def _note_missing(self, gone: set[TopicName]) -> None:
-        for topic in gone - self._missing:
+    async def _note_missing(self, gone: set[TopicName], *, known: set[TopicName]) -> None:
+        """A topic that we have not seen yet may just have been created: it is looked at again."""
+        missing = gone & (known | self._missing)
+        for topic in sorted(missing - self._told):
             log.error(
                 "remote_topic.missing", topic=topic, policy="fail" if self._fails else "recreate"
             )
         if not self._fails:
-            await self._ask_for_all(gone)
-        self._missing = gone
+            await self._ask_for_all(missing)
+        self._missing, self._told = gone, missing
 
     async def _ask_for_all(self, gone: set[TopicName]) -> None:
         """Less and less often: some topics may not be created."""

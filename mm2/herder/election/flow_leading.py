@@ -267,7 +267,8 @@ class FlowLeading:
                 await writer.send(self._topic, *encode_control(self._lease(action)), partition=0)
             is_written = True
         except (ClusterError, TimeoutError) as error:
-            log.warning("flow.lease_not_written", epoch=action.epoch, error=str(error))
+            reason = str(error) or f"no answer within {within_s:g} s"
+            log.warning("flow.lease_not_written", epoch=action.epoch, error=reason)
         match action:
             case events.Claim() if not is_written:
                 self._events.put_nowait(events.NotClaimed())

@@ -8,7 +8,7 @@ topics and partitions are missing, and what of settings and ACLs has to be copie
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import structlog
 
@@ -33,7 +33,7 @@ from mm2.herder.topics.acl_sync import TopicAcls
 from mm2.herder.topics.config_sync import TopicSettings
 from mm2.herder.topics.topic_creation import create_topics, grow_topics
 from mm2.herder.topics.topic_deletion import TopicDeletion
-from mm2.kafka.client_errors import needs_more_brokers
+from mm2.kafka.client_errors import TopicExists, needs_more_brokers
 from mm2.kafka.flow_clusters import FlowClusters
 
 log = structlog.get_logger()
@@ -59,7 +59,8 @@ class Discovery:
         self._property_filter = build_config_property_filter(properties)
         self._listed: set[TopicName] = set()
         self._loops: set[TopicName] = set()
-        self._failures: dict[TopicName, str] = {}
+        self._failed: Collection[TopicName] = ()
+        self._told: dict[TopicName, str] = {}
         self._mirrored: tuple[TopicDescription, ...] = ()
         memory = LeaderState(config)
         self._settings = TopicSettings(clusters, self._property_filter)
@@ -193,15 +194,24 @@ class Discovery:
             **await grow_topics(self._clusters.target, plan.grow),
         }
         self.is_complete = not failures
-        before, self._failures = self._failures, {t: _text(each) for t, each in failures.items()}
-        for topic, error in self._failures.items():
-            if before.get(topic) != error:
-                log.warning("remote_topic.not_created", topic=topic, error=error)
+        self._tell(failures)
         wanted: list[CreateTopic | GrowTopic] = [*plan.create, *plan.grow]
         made = [each for each in wanted if each.name not in failures]
         for each in made:
             log.info("remote_topic.created", topic=each.name, partitions=each.partitions)
         return {each.name: TopicDescription(each.name, each.partitions) for each in made}
+
+    def _tell(self, failures: Mapping[TopicName, ClusterError]) -> None:
+        """A topic that exists, although it is not listed, may be new: said if it stays so."""
+        told = {
+            topic: _text(error)
+            for topic, error in failures.items()
+            if not isinstance(error, TopicExists) or topic in self._failed
+        }
+        for topic, error in told.items():
+            if self._told.get(topic) != error:
+                log.warning("remote_topic.not_created", topic=topic, error=error)
+        self._failed, self._told = failures.keys(), told
 
     def _assignable(self, target: dict[TopicName, TopicDescription]) -> Assigned:
         assigned: Assigned = {}
@@ -217,4 +227,6 @@ def _text(error: ClusterError) -> str:
     """What has failed, and the key to set if that is known."""
     if needs_more_brokers(error):
         return f"{error}: set replication.factor to the number of brokers at most"
+    if isinstance(error, TopicExists):
+        return f"{error}: the target does not list it; allow us to describe it"
     return str(error)

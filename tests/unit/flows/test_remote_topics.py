@@ -5,6 +5,7 @@ from __future__ import annotations
 from uuid import UUID
 
 import pytest
+from structlog.testing import capture_logs
 
 from mm2.kafka.wire.error_codes import Code
 from tests.support.remote_topic_bench import NEW_ID, OLD_ID, RemoteTopicBench
@@ -47,6 +48,20 @@ def test_what_may_not_be_created_is_wished_for_less_and_less_often() -> None:
     bench.delete()
     bench.look()
     assert len(bench.wishes) == len(wished) + 1, "at once, when it has been there again"
+
+
+def test_a_topic_that_is_new_is_not_missed_at_the_first_look() -> None:
+    """Brokers may not know it yet; thousands of topics take them a while."""
+    bench = RemoteTopicBench()
+    bench.partition.remote.identify(None)
+    bench.delete()
+    told = []
+    for _ in range(3):
+        with capture_logs() as logs:
+            bench.look()
+        told.append([(each["event"], each["topic"]) for each in logs])
+    assert told == [[], [("remote_topic.missing", "A.t")], []]
+    assert bench.wishes == ["A.t"]
 
 
 def test_a_topic_that_was_only_not_known_for_a_moment_is_gone_on_with() -> None:

@@ -18,6 +18,7 @@ from mm2.errors import ClusterError, NotAuthorized, Unavailable
 from mm2.herder.topics.discovery import Assigned, Discovery
 from mm2.herder.topics.topic_sync import TopicSync
 from mm2.kafka.admin import Admin
+from mm2.kafka.client_errors import TopicExists
 from mm2.kafka.flow_clusters import FlowClusters
 from tests.support.configs import config_of
 from tests.support.eventually import eventually_async
@@ -33,6 +34,7 @@ class _Cluster:
         topics: numbers of partitions.
         failure: what it answers to everything; None if it works.
         secret: topics whose settings it does not show.
+        unlisted: topics that it does not list.
         configs: settings of each topic.
         acls: rules about topics.
         asked: what was described, look after look.
@@ -43,6 +45,7 @@ class _Cluster:
     topics: dict[str, int] = field(default_factory=dict)
     failure: ClusterError | None = None
     secret: frozenset[str] = frozenset()
+    unlisted: frozenset[str] = frozenset()
     configs: list[ConfigEntry] = field(default_factory=list)
     acls: list[AclBinding] = field(default_factory=list)
     asked: list[set[str]] = field(default_factory=list)
@@ -58,7 +61,7 @@ class _Cluster:
 
     async def list_topics(self) -> set[TopicName]:
         self._answers()
-        return {TopicName(name) for name in self.topics}
+        return {TopicName(name) for name in self.topics if name not in self.unlisted}
 
     async def describe_topics(
         self, names: Iterable[TopicName]
@@ -88,10 +91,14 @@ class _Cluster:
 
     async def create_topics(self, topics: Iterable[CreateTopic]) -> dict[TopicName, ClusterError]:
         self._answers()
+        failures: dict[TopicName, ClusterError] = {}
         for topic in topics:
-            self.changes.append(topic)
-            self.topics[topic.name] = topic.partitions
-        return {}
+            if topic.name in self.topics:
+                failures[topic.name] = TopicExists(self.alias, topic.name)
+            else:
+                self.changes.append(topic)
+                self.topics[topic.name] = topic.partitions
+        return failures
 
     async def create_partitions(self, topics: Iterable[GrowTopic]) -> dict[TopicName, ClusterError]:
         self._answers()
@@ -168,6 +175,23 @@ def test_copies_exist_before_anything_is_copied() -> None:
     flow.source.secret = frozenset({"orders-secret"})
     assert flow.look() == {("orders", 0, "A.orders")}
     assert flow.target.topics == {"A.orders": 1}
+
+
+def test_a_topic_that_is_there_and_not_listed_is_told_once_if_it_stays_so() -> None:
+    """A broker does not know at once what its controller has created."""
+    flow = _Flow({"orders": 1}, {"A.orders": 1})
+    flow.target.unlisted = frozenset({"A.orders"})
+    told = []
+    for _ in range(3):
+        with capture_logs() as logs:
+            assert flow.look() == set()
+        assert not flow.discovery.is_complete
+        told.append([each["error"] for each in logs if each["event"] == "remote_topic.not_created"])
+    assert [len(each) for each in told] == [0, 1, 0]
+    assert "allow us to describe it" in told[1][0]
+    flow.target.unlisted = frozenset()
+    assert flow.look() == {("orders", 0, "A.orders")}
+    assert flow.discovery.is_complete
 
 
 def test_a_look_at_what_has_not_changed_changes_nothing() -> None:
