@@ -254,5 +254,10 @@ def partition_report(partition: MirroredPartition, now_ms: int) -> PartitionProg
         replication_ms=stats.replication.sample(now_ms),
         live_ms=stats.live.sample(now_ms),
         record_bytes=stats.record_bytes.sample(now_ms),
-        error=error and hide(error),
+        error=error and _writable(error),
     )
+
+
+def _writable(error: str) -> str:
+    """Without secrets, and without halves of characters that errors of users' classes may have."""
+    return hide(error).encode(errors="replace").decode()

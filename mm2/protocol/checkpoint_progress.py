@@ -55,7 +55,7 @@ class CheckpointProgress:
 
 def encode_checkpoint_progress(progress: CheckpointProgress) -> tuple[bytes, bytes]:
     """Key and value of the record."""
-    return CHECKPOINT_KEY, encode(progress, ascii_only=True)
+    return CHECKPOINT_KEY, encode(progress)
 
 
 def decode_checkpoint_progress(value: bytes | None) -> CheckpointProgress:

@@ -11,21 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from mm2.protocol.codec import IN_KEY
-
-
-def _texts(changes: Mapping[str, object]) -> dict[str, str | None]:
-    # Values of settings are strings; numbers are taken as well.
-    if not isinstance(changes, dict):
-        raise TypeError("changes are no object")
-    return {key: None if value is None else str(value) for key, value in changes.items()}
-
-
-def _names(levels: Mapping[str, object]) -> dict[str, str]:
-    if not isinstance(levels, dict):
-        raise TypeError("log_levels are no object")
-    return {logger: str(name) for logger, name in levels.items()}
-
 
 class ConnectorState(StrEnum):
     """What an operator wants of a connector; the names are Connect's target states (KIP-875)."""
@@ -45,7 +30,7 @@ class DesiredConnectorState:
         time_ms: since when, by the operator's clock.
     """
 
-    connector: str = field(metadata=IN_KEY)
+    connector: str
     state: ConnectorState
     reason: str = ""
     time_ms: int = 0
@@ -62,9 +47,7 @@ class Alterations:
         time_ms: of the last change, by the operator's clock.
     """
 
-    changes: Mapping[str, str | None] = field(
-        metadata={"decode": _texts, "is_required": True}, default_factory=dict
-    )
+    changes: Mapping[str, str | None]
     time_ms: int = 0
 
 
@@ -80,7 +63,7 @@ class RestartCommand:
         time_ms: when, by the operator's clock.
     """
 
-    connector: str = field(metadata=IN_KEY)
+    connector: str
     task: int | None = None
     id: str
     time_ms: int = 0
@@ -103,12 +86,8 @@ class LiveSettings:
     byte_rate_limit: int
     flush_interval_s: float
     transaction_s: float | None = None
-    log_levels: Mapping[str, str] = field(metadata={"decode": _names}, default_factory=dict)
+    log_levels: Mapping[str, str] = field(default_factory=dict)
     number: int = 0
-
-
-def _rounded(portions: Mapping[int, float]) -> dict[int, float]:
-    return {task: round(each, 4) for task, each in portions.items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +101,5 @@ class RateDivision:
     """
 
     epoch: int
-    portions: Mapping[int, float] = field(
-        metadata={"encode": _rounded, "is_required": True}, default_factory=dict
-    )
+    portions: Mapping[int, float]
     number: int = 0

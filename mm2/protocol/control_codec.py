@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
-from mm2.core.json_text import read_json
 from mm2.errors import SchemaError
-from mm2.protocol.codec import VERSION, encode, from_json
+from mm2.protocol.codec import VERSION, decode, encode
 from mm2.protocol.command_records import (
     Alterations,
     DesiredConnectorState,
@@ -21,7 +20,13 @@ from mm2.protocol.command_records import (
     RateDivision,
     RestartCommand,
 )
-from mm2.protocol.control_records import Assignment, DesiredFlowState, Lease, MissingTopic
+from mm2.protocol.control_records import (
+    Assignment,
+    DesiredFlowState,
+    Lease,
+    MissingTopic,
+    StoredAssignment,
+)
 
 ALTERATIONS_KEY: Final = b"config"
 
@@ -60,21 +65,23 @@ class _Kind:
     Attributes:
         key: the record's; one that ends with ``-`` has a field of the record behind it.
         convert: makes its value from the text in the key.
+        is_in_value: whether the value has that field, too.
         newer: what a newer version of it is; None if it is read like this one.
     """
 
     key: str
-    record: type[ControlRecord]
+    record: type[ControlRecord | StoredAssignment]
     field: str = ""
     convert: Callable[[str], object] = str
+    is_in_value: bool = False
     newer: type[SchemaError] | None = NewerRecord
 
 
 _KINDS: Final = (
     _Kind(key="lease", record=Lease),
     _Kind(key="flow", record=DesiredFlowState),
-    _Kind(key="bundle-", record=Assignment, field="index", convert=int),
-    _Kind(key="missing-", record=MissingTopic, field="topic"),
+    _Kind(key="bundle-", record=StoredAssignment, field="index", convert=int),
+    _Kind(key="missing-", record=MissingTopic, field="topic", is_in_value=True),
     _Kind(key="connector-", record=DesiredConnectorState, field="connector"),
     _Kind(key=ALTERATIONS_KEY.decode(), record=Alterations),
     # Without these a leader or task of this release may go on.
@@ -86,11 +93,24 @@ _BY_KEY: Final = {kind.key: kind for kind in _KINDS}
 _BY_TYPE: Final = {kind.record: kind for kind in _KINDS}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Versioned:
+    version: int = VERSION
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _LeaseOfAnyVersion:
+    epoch: int
+    owner: str
+
+
 def encode_control(record: ControlRecord) -> tuple[bytes, bytes]:
     """Key and value of a record."""
-    kind = _BY_TYPE[type(record)]
-    name = getattr(record, kind.field) if kind.field else ""
-    return f"{kind.key}{name}".encode(), encode(record)
+    stored = StoredAssignment.of(record) if isinstance(record, Assignment) else record
+    kind = _BY_TYPE[type(stored)]
+    name = getattr(stored, kind.field) if kind.field else ""
+    value = encode(stored, key_field="" if kind.is_in_value else kind.field)
+    return f"{kind.key}{name}".encode(), value
 
 
 def decode_control(key: bytes | None, value: bytes | None) -> ControlRecord | None:
@@ -106,27 +126,35 @@ def decode_control(key: bytes | None, value: bytes | None) -> ControlRecord | No
     kind = _BY_KEY.get(tag + dash)
     if kind is None or value is None:
         return None
+    _check_version(kind, text, value)
+    found = decode(kind.record, value, _name(text), key_fields=_key_fields(kind, text, name))
+    return found.restored() if isinstance(found, StoredAssignment) else found
+
+
+def _name(key: str) -> str:
+    return f"control record {key!r}"
+
+
+def _key_fields(kind: _Kind, key: str, name: str) -> dict[str, object]:
     try:
-        fields: Any = read_json(value)
-        _check_version(kind, text, fields)
-        known = {kind.field: kind.convert(name)} if kind.field else {}
-        return from_json(kind.record, fields, **known)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise SchemaError(f"control record {text!r} cannot be read: {error!r}") from error
+        return {kind.field: kind.convert(name)} if kind.field else {}
+    except ValueError as error:
+        raise SchemaError(f"{_name(key)} cannot be read: {error!r}") from error
 
 
-def _check_version(kind: _Kind, key: str, fields: dict[str, Any]) -> None:
-    version = int(fields.get("version", VERSION))
+def _check_version(kind: _Kind, key: str, value: bytes) -> None:
+    version = decode(_Versioned, value, _name(key)).version
     if version <= VERSION or kind.newer is None:
         return
-    message = f"control record {key!r} is of version {version}, we know {VERSION}"
+    message = f"{_name(key)} is of version {version}, we know {VERSION}"
     if kind.record is Lease:
-        raise NewerRecord(message, _newer_lease(fields))
+        raise NewerRecord(message, _newer_lease(key, value))
     raise kind.newer(message)
 
 
-def _newer_lease(fields: dict[str, Any]) -> Lease | None:
+def _newer_lease(key: str, value: bytes) -> Lease | None:
     try:
-        return Lease(epoch=int(fields["epoch"]), owner=str(fields["owner"]))
-    except (ValueError, KeyError, TypeError):
+        found = decode(_LeaseOfAnyVersion, value, _name(key))
+    except SchemaError:
         return None
+    return Lease(epoch=found.epoch, owner=found.owner)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from mm2.core.model import TopicName, TopicPartition
-from mm2.protocol.codec import IN_KEY, from_json
 
 
 class BundleState(StrEnum):
@@ -64,35 +63,6 @@ class Lease:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _AssignedTopic:
-    topic: TopicName
-    remote: TopicName
-    partitions: tuple[int, ...]
-
-
-def _by_topic(assigned: Mapping[TopicPartition, TopicName]) -> list[dict[str, object]]:
-    """One entry for each topic: thousands of partitions have to fit into a record."""
-    topics: dict[tuple[str, str], list[int]] = {}
-    for source, remote in sorted(assigned.items()):
-        topics.setdefault((source.topic, remote), []).append(source.partition)
-    return [
-        {"topic": topic, "remote": remote, "partitions": partitions}
-        for (topic, remote), partitions in topics.items()
-    ]
-
-
-def _partitions(topics: object) -> dict[TopicPartition, TopicName]:
-    if not isinstance(topics, list):
-        raise TypeError("topics is not a list")
-    read = [from_json(_AssignedTopic, each) for each in topics]
-    return {
-        TopicPartition(each.topic, number): each.remote
-        for each in read
-        for number in each.partitions
-    }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
     """
     What one bundle shall do.
@@ -106,25 +76,80 @@ class Assignment:
         partitions: source partition and the remote topic that it is copied to.
     """
 
-    index: int = field(metadata=IN_KEY)
+    index: int
     epoch: int
     generation: int
     state: BundleState
-    is_drained: bool = field(metadata={"json": "drained"}, default=False)
-    partitions: Mapping[TopicPartition, TopicName] = field(
-        metadata={
-            "json": "topics",
-            "encode": _by_topic,
-            "decode": _partitions,
-            "is_required": True,
-        },
-        default_factory=dict,
-    )
+    is_drained: bool = False
+    partitions: Mapping[TopicPartition, TopicName] = field(default_factory=dict)
 
     @property
     def remotes(self) -> set[TopicPartition]:
         """The remote partitions that it writes to."""
         return {TopicPartition(name, each.partition) for each, name in self.partitions.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignedTopic:
+    """Partitions of a topic in the record of an assignment."""
+
+    topic: TopicName
+    remote: TopicName
+    partitions: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredAssignment:
+    """
+    An assignment as its record has it.
+
+    Attributes:
+        topics: one for each source and remote topic: thousands of partitions have to fit.
+    """
+
+    index: int
+    epoch: int
+    generation: int
+    state: BundleState
+    drained: bool = False
+    topics: tuple[AssignedTopic, ...]
+
+    @classmethod
+    def of(cls, assignment: Assignment) -> StoredAssignment:
+        """What is to be written of an assignment."""
+        return cls(
+            index=assignment.index,
+            epoch=assignment.epoch,
+            generation=assignment.generation,
+            state=assignment.state,
+            drained=assignment.is_drained,
+            topics=_by_topic(assignment.partitions),
+        )
+
+    def restored(self) -> Assignment:
+        """The assignment that was written."""
+        return Assignment(
+            index=self.index,
+            epoch=self.epoch,
+            generation=self.generation,
+            state=self.state,
+            is_drained=self.drained,
+            partitions={
+                TopicPartition(each.topic, number): each.remote
+                for each in self.topics
+                for number in each.partitions
+            },
+        )
+
+
+def _by_topic(assigned: Mapping[TopicPartition, TopicName]) -> tuple[AssignedTopic, ...]:
+    topics: dict[tuple[TopicName, TopicName], list[int]] = {}
+    for source, remote in sorted(assigned.items()):
+        topics.setdefault((source.topic, remote), []).append(source.partition)
+    return tuple(
+        AssignedTopic(topic=topic, remote=remote, partitions=tuple(numbers))
+        for (topic, remote), numbers in topics.items()
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

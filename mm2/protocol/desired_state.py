@@ -35,7 +35,7 @@ class DesiredState:
         default_factory=lambda: DesiredFlowState(state=FlowState.RUNNING)
     )
     connectors: Mapping[str, DesiredConnectorState] = field(default_factory=dict)
-    alterations: Alterations = field(default_factory=Alterations)
+    alterations: Alterations = field(default_factory=lambda: Alterations(changes={}))
 
     def state_of(self, connector: str) -> ConnectorState:
         """

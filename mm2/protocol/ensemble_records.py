@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from mm2.core.json_text import read_json
 from mm2.core.offset_manager.ensemble import Ensemble, Instance, JoiningInstance
-from mm2.protocol.codec import encode, from_json
+from mm2.errors import SchemaError
+from mm2.protocol.codec import decode, encode
 
 _MOST_BYTES: Final = 1 << 20
 _MOST_PORT: Final = 65535
@@ -93,6 +93,6 @@ def _is_possible(instance: Instance) -> bool:
 def _decoded(kind: type[_T], data: bytes) -> _T | None:
     """Of any version: what a newer one adds is passed over."""
     try:
-        return from_json(kind, read_json(data, most_bytes=_MOST_BYTES))
-    except (ValueError, KeyError, TypeError):
+        return decode(kind, data, "user data", most_bytes=_MOST_BYTES)
+    except SchemaError:
         return None

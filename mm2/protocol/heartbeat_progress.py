@@ -48,7 +48,7 @@ class HeartbeatProgress:
 
 def encode_heartbeats(progress: HeartbeatProgress) -> tuple[bytes, bytes]:
     """Key and value of a record."""
-    return KEY, encode(progress, ascii_only=True)
+    return KEY, encode(progress)
 
 
 def decode_heartbeats(value: bytes | None) -> HeartbeatProgress:

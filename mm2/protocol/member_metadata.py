@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeVar
 
-from mm2.core.json_text import read_json
 from mm2.core.leadership.placement import Member
-from mm2.protocol.codec import encode, from_json
+from mm2.errors import SchemaError
+from mm2.protocol.codec import decode, encode
 
 _MOST_BYTES: Final = 1024 * 1024
 _MOST_FLOWS: Final = 2000
@@ -118,6 +118,6 @@ def _is_of(process: str, node: str) -> bool:
 def _decoded(kind: type[_T], data: bytes | None) -> _T | None:
     """Of any version: what a newer one adds is passed over."""
     try:
-        return from_json(kind, read_json(data or b"null", most_bytes=_MOST_BYTES))
-    except (ValueError, KeyError, TypeError):
+        return decode(kind, data, "user data", most_bytes=_MOST_BYTES)
+    except SchemaError:
         return None

@@ -8,7 +8,7 @@ known are read like this one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final, TypeAlias, TypeVar
 
 from mm2.core.model import TopicName
@@ -33,14 +33,14 @@ class MirroredTopics:
 class TopicMemory:
     """The topics that were mirrored."""
 
-    mirrored: MirroredTopics = field(metadata={"json": "document"})
+    document: MirroredTopics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AclMemory:
     """The rules about topics that were copied."""
 
-    rules: tuple[AclBinding, ...] = field(metadata={"json": "document"})
+    document: tuple[AclBinding, ...]
 
 
 MemoryRecord: TypeAlias = TopicMemory | AclMemory
@@ -55,7 +55,7 @@ MEMORY_KEYS: Final[Mapping[type[object], bytes]] = {
 
 def encode_memory(record: MemoryRecord) -> tuple[bytes, bytes]:
     """Key and value of a record."""
-    return MEMORY_KEYS[type(record)], encode(record, ascii_only=True)
+    return MEMORY_KEYS[type(record)], encode(record)
 
 
 def decode_memory(record_type: type[_MemoryT], value: bytes) -> _MemoryT:

@@ -194,7 +194,7 @@ class BundleProgress:
 
 def encode_progress(progress: BundleProgress) -> tuple[bytes, bytes]:
     """Key and value of a progress record."""
-    return _BUNDLE + b"%d" % progress.bundle, encode(progress, ascii_only=True)
+    return _BUNDLE + b"%d" % progress.bundle, encode(progress)
 
 
 def encode_gap(source: TopicPartition, report: GapReport) -> tuple[bytes, bytes]:
@@ -213,8 +213,7 @@ def decode_progress(value: bytes | None) -> BundleProgress:
     """
     The report in a progress record; fields that a newer release added are passed over.
 
-    The last reports are cached: a leader reads each one in two places, and one of
-    thousands of partitions takes tens of milliseconds.
+    The last reports are cached: a leader reads each one in two places.
 
     Raises:
         SchemaError: the record is damaged.

@@ -52,7 +52,12 @@ class RateShares:
         holders = self._holders()
         sharing = {task: share for task, share in self._shares.items() if task in holders}
         # Before all of them have reported it is not known what there is to share.
-        found = portions(sharing, used) if len(sharing) == len(holders) > 1 else {}
+        found = _rounded(portions(sharing, used)) if len(sharing) == len(holders) > 1 else {}
         if found and differ(self._published, found, by=_LEAST_CHANGE):
             await self._publish(found)
             self._published = found
+
+
+def _rounded(found: Mapping[int, float]) -> dict[int, float]:
+    """Short in a record."""
+    return {task: round(each, 4) for task, each in found.items()}

@@ -129,7 +129,7 @@ def _alterations(record: Record) -> Alterations:
     if newer := newer_alterations(record):
         raise _too_new(newer)
     entry = readable(record)
-    return entry if isinstance(entry, Alterations) else Alterations()
+    return entry if isinstance(entry, Alterations) else Alterations(changes={})
 
 
 def _alters(record: Record) -> bool:

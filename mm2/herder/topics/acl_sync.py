@@ -138,7 +138,7 @@ class TopicAcls:
         Rules of topics that are not mirrored any more stay, as the topics do.
         """
         memory = await self._memory.get(AclMemory)
-        copied = set[AclBinding]() if memory is None else set(memory.rules)
+        copied = set[AclBinding]() if memory is None else set(memory.document)
         remotes = {self._policy.format_remote_topic(self._alias, topic) for topic in mirrored}
         lost = {
             rule
@@ -152,7 +152,7 @@ class TopicAcls:
             if rule not in failures:
                 log.info("topic_acl.deleted", binding=str(rule))
         kept = copied.union(desired) - lost | failures.keys()
-        await self._memory.put(AclMemory(rules=tuple(sorted(kept))))
+        await self._memory.put(AclMemory(document=tuple(sorted(kept))))
 
     def _log_missing_authorizer(self) -> None:
         if not self._has_no_authorizer:

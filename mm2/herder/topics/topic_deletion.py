@@ -70,7 +70,7 @@ class TopicDeletion:
         """
         cluster = await self._clusters.source.cluster_id()
         memory = await self._memory.get(TopicMemory)
-        before = MirroredTopics(cluster=cluster) if memory is None else memory.mirrored
+        before = MirroredTopics(cluster=cluster) if memory is None else memory.document
         # Topics that the user has excluded are not ours to delete any more.
         missing = await accepted(self._accepts, set(before.topics).difference(listed))
         if missing and not listed:
@@ -85,7 +85,7 @@ class TopicDeletion:
                 deleted.add(topic)
         topics = tuple(sorted((missing - deleted).union(mirrored)))
         known = MirroredTopics(cluster=cluster, topics=topics)
-        await self._memory.put(TopicMemory(mirrored=known))
+        await self._memory.put(TopicMemory(document=known))
 
     async def _is_gone(self, topic: TopicName) -> bool:
         """Lists leave out what we may not see; asked by name, a cluster tells the difference."""

@@ -135,12 +135,14 @@ def test_a_hostile_member_does_not_keep_others_from_electing(data: bytes) -> Non
     assert decode_decision(data) is None
 
 
-def test_json_is_read_in_one_place() -> None:
+def test_json_is_read_in_one_place_and_records_in_another() -> None:
     root = Path(__file__).parents[3]
     readers = [
         str(file.relative_to(root))
         for folder in ("mm2", "flows")
         for file in sorted((root / folder).rglob("*.py"))
-        if re.search(r"\bjson\.loads?\b|JSONDecoder|from json import|\.json\(\)", file.read_text())
+        if re.search(
+            r"\bjson\.loads?\b|JSONDecoder|from json import|\.json\(\)|msgspec", file.read_text()
+        )
     ]
-    assert readers == ["mm2/core/json_text.py"]
+    assert readers == ["mm2/core/json_text.py", "mm2/protocol/codec.py"]

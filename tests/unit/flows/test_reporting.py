@@ -215,6 +215,12 @@ def test_who_says_that_something_happened_has_all_partitions_looked_at() -> None
     assert [told.error for told in bench.report()] == ["why"]
 
 
+def test_an_error_of_a_user_s_class_that_is_no_text_is_reported_all_the_same() -> None:
+    bench = _Bench()
+    bench.one.error = "bad \ud800 record"
+    assert "bad ? record" in [told.error for told in bench.report()]
+
+
 def test_what_holds_the_task_back_is_news() -> None:
     bench = _Bench()
 

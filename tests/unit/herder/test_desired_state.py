@@ -167,7 +167,7 @@ def test_what_a_newer_release_has_altered_is_not_taken_for_nothing(
     assert newer_alterations(record) == newer
     backlog = ControlBacklog(entries=(), newer=newer_alterations(record))
     if newer is None:
-        assert known_alterations(backlog) == Alterations()
+        assert known_alterations(backlog) == Alterations(changes={})
     else:
         with pytest.raises(ConfigErrors, match="only such a one can alter it: control record"):
             known_alterations(backlog)

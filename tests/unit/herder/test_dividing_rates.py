@@ -64,6 +64,15 @@ def test_a_task_that_is_held_back_gets_what_the_other_one_leaves() -> None:
     assert len(tasks.told) == 1, "nothing has changed"
 
 
+def test_portions_are_short_in_a_record() -> None:
+    tasks = _Tasks()
+    tasks.copy(30, 1_000, 123)
+    tasks.look()
+    (portions,) = tasks.told
+    assert portions == {task: round(each, 4) for task, each in portions.items()}
+    assert sum(portions.values()) == pytest.approx(1, abs=1e-3)
+
+
 def test_nothing_is_divided_that_has_no_limit_or_is_not_known() -> None:
     tasks = _Tasks()
     tasks.look()

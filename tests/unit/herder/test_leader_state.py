@@ -14,7 +14,7 @@ from mm2.kafka.logs.records import Record
 from mm2.protocol.memory_records import AclMemory, MirroredTopics, TopicMemory, encode_memory
 from tests.support.configs import flow_of
 
-_TOPICS = TopicMemory(mirrored=MirroredTopics(cluster="c", topics=(TopicName("t"),)))
+_TOPICS = TopicMemory(document=MirroredTopics(cluster="c", topics=(TopicName("t"),)))
 
 
 class _ControlTopic:

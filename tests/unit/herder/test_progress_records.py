@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mm2.core.json_text import read_json
 from mm2.errors import SchemaError
 from mm2.protocol.progress_records import (
     BundleProgress,
@@ -74,6 +76,13 @@ def test_reports_survive(progress: BundleProgress) -> None:
     key, value = encode_progress(progress)
     assert key == b"bundle-%d" % progress.bundle
     assert decode_progress(value) == progress
+
+
+@given(_bundle)
+def test_releases_that_read_with_another_library_read_the_same(progress: BundleProgress) -> None:
+    fields = asdict(progress) | {"partitions": list(map(asdict, progress.partitions))}
+    _, value = encode_progress(progress)
+    assert read_json(value) == json.loads(json.dumps({"version": 1, **fields}))
 
 
 def test_fields_of_a_newer_release_are_passed_over() -> None:

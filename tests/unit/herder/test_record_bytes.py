@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from mm2.core.leadership.placement import Member
@@ -86,12 +88,12 @@ _SETTINGS = commands.LiveSettings(
     log_levels={"source": "DEBUG"},
     number=2,
 )
-_DIVISION = commands.RateDivision(epoch=3, portions={1: 0.333333, 0: 0.6}, number=2)
+_DIVISION = commands.RateDivision(epoch=3, portions={1: 0.3333, 0: 0.6}, number=2)
 _TOPICS = TopicMemory(
-    mirrored=MirroredTopics(cluster="kö", topics=(TopicName("a"), TopicName("ö")))
+    document=MirroredTopics(cluster="kö", topics=(TopicName("a"), TopicName("ö")))
 )
 _ACLS = AclMemory(
-    rules=(
+    document=(
         AclBinding(
             name="A.",
             principal="User:y",
@@ -164,7 +166,7 @@ _WRITTEN: tuple[tuple[tuple[bytes, bytes], bytes, str], ...] = (
             'partitions":[{"topic":"t","partition":1,"remote":"A.t","records":2,"by'
             'tes":0,"position":-1,"end":-1,"start":-1,"lag":0,"broker":1,"latency_ms":0,"lost"'
             ':0,"diverged":0,"gaps":[{"kind":"records-expired","first":3,"end":5,"t'
-            'ime_ms":7,"is_open":false}],"skipped":0,"error":"gr\\u00f6\\u00dfer","co'
+            'ime_ms":7,"is_open":false}],"skipped":0,"error":"größer","co'
             'ntested":false,"first":-1,"dead_letters":0,"pinned_since_ms":-1,"backfi'
             'll":0,"age_ms":[],"replication_ms":[],"live_ms":[],"record_bytes":[],'
             '"left_out":0}],"pace":{"byte_rate_limit":null,"source_throttled_ms":0,"target_throttle'
@@ -176,7 +178,7 @@ _WRITTEN: tuple[tuple[tuple[bytes, bytes], bytes, str], ...] = (
         checkpoints.encode_checkpoint_progress(_CHECKPOINT),
         b"checkpoint",
         (
-            '{"version":1,"time_ms":7,"groups":2,"other_types":["\\u00f6"],"active":'
+            '{"version":1,"time_ms":7,"groups":2,"other_types":["ö"],"active":'
             '["g"],"latencies":[{"group":"g","topic":"A.t","partition":1,"last_ms":'
             '5,"min_ms":3,"max_ms":9,"avg_ms":4.5,"exact":false}]}'
         ),
@@ -200,7 +202,7 @@ _WRITTEN: tuple[tuple[tuple[bytes, bytes], bytes, str], ...] = (
     (
         encode_memory(_TOPICS),
         b"memory-topics",
-        '{"version":1,"document":{"cluster":"k\\u00f6","topics":["a","\\u00f6"]}}',
+        '{"version":1,"document":{"cluster":"kö","topics":["a","ö"]}}',
     ),
     (
         encode_memory(_ACLS),
@@ -208,7 +210,7 @@ _WRITTEN: tuple[tuple[tuple[bytes, bytes], bytes, str], ...] = (
         (
             '{"version":1,"document":[{"name":"A.","principal":"User:y","operation":"DESCRIBE",'
             '"permission":"DENY","host":"h","resource_type":"TOPIC","pattern_type":"PREFIXED"},'
-            '{"name":"A.\\u00f6","principal":"User:x","operation":"READ","permission":"ALLOW",'
+            '{"name":"A.ö","principal":"User:x","operation":"READ","permission":"ALLOW",'
             '"host":"*","resource_type":"TOPIC","pattern_type":"LITERAL"}]}'
         ),
     ),
@@ -220,6 +222,13 @@ def test_records_are_written_as_before(
     written: tuple[bytes, bytes], key: bytes, value: str
 ) -> None:
     assert written == (key, value.encode())
+
+
+def test_texts_may_be_in_ascii_as_earlier_releases_have_written_them() -> None:
+    _, value = progress.encode_progress(_BUNDLE)
+    in_ascii = json.dumps(json.loads(value)).encode()
+    assert in_ascii.isascii()
+    assert progress.decode_progress(in_ascii) == _BUNDLE
 
 
 @pytest.mark.parametrize(
