@@ -9,6 +9,7 @@ it was the first to copy.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import add, ge, sub
 from typing import Final, NamedTuple
 
 from mm2.core.model import NO_OFFSET
@@ -40,11 +41,11 @@ class Counts(NamedTuple):
 
     def plus(self, other: Counts) -> Counts:
         """The sums of both."""
-        return Counts(*map(sum, zip(self, other, strict=True)))
+        return Counts(*map(add, self, other))
 
     def minus(self, other: Counts) -> Counts:
         """The differences."""
-        return Counts(*(one - less for one, less in zip(self, other, strict=True)))
+        return Counts(*map(sub, self, other))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +178,4 @@ class CopyTotal:
 
 def _goes_on(last: TaskCounts, report: TaskCounts) -> bool:
     """Whether the task still counts; one that got the partition back begins at zero."""
-    return last.run == report.run and all(
-        new >= old for old, new in zip(last.counts, report.counts, strict=True)
-    )
+    return last.run == report.run and all(map(ge, report.counts, last.counts))

@@ -8,14 +8,13 @@ to sixty seconds and old peaks go away.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 _SAMPLE_MS: Final = 30_000
 _SAMPLES: Final = 2
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LatencyStats:
+class LatencyStats(NamedTuple):
     """Latencies in ms."""
 
     last: int
@@ -63,15 +62,19 @@ class Latency:
             return LatencyStats(
                 last=self._last, least=self._last, most=self._last, mean=float(self._last)
             )
+        # Of thousands of partitions each second. One sample alone is both.
+        early, late = recent[0], recent[-1]
         return LatencyStats(
             last=self._last,
-            least=min(sample.least for sample in recent),
-            most=max(sample.most for sample in recent),
-            mean=sum(sample.total for sample in recent) / sum(sample.count for sample in recent),
+            least=min(early.least, late.least),
+            most=max(early.most, late.most),
+            mean=(early.total + late.total) / (early.count + late.count),
         )
 
     def _recent(self, now_ms: int) -> tuple[_Sample, ...]:
         oldest_ms = now_ms - _SAMPLES * _SAMPLE_MS
+        if self._samples and self._samples[0].began_ms > oldest_ms:
+            return self._samples
         return tuple(sample for sample in self._samples if sample.began_ms > oldest_ms)
 
 

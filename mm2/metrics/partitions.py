@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from mm2.config.flow_config import FlowConfig
 from mm2.core.copy_totals import Counts
 from mm2.core.model import NO_OFFSET
-from mm2.herder.view.flow_snapshot import SeenPartition
 from mm2.herder.view.flow_views import PartitionView
 from mm2.herder.view.led_flow import LedFlow
+from mm2.herder.view.seen_partition import SeenPartition
 from mm2.herder.view.view_builder import partition_view
 from mm2.metrics.exposition import Value
 

@@ -38,10 +38,11 @@ class RateShares:
             return
         self._shares[progress.bundle] = share
         self._now_ms = max(self._now_ms, progress.time_ms)
+        run = (progress.bundle, progress.pid)
         for each in progress.partitions:
-            run = (progress.bundle, progress.pid)
-            self._loads.observe(each.source, run=run, total=each.bytes, at_ms=progress.time_ms)
-            self._holder[each.source] = progress.bundle
+            source = each.source
+            self._loads.observe(source, run=run, total=each.bytes, at_ms=progress.time_ms)
+            self._holder[source] = progress.bundle
 
     async def evaluate(self) -> None:
         """Publishes the tasks' portions, if they should be others."""

@@ -7,9 +7,8 @@ those that cannot be decoded, are ignored: they may be of a newer release.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
 import structlog
@@ -21,9 +20,8 @@ from mm2.core.connect.status_table import StatusTable
 from mm2.core.copy_totals import CopyTotal, TaskCounts
 from mm2.core.leadership.placement import Member
 from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR, TopicPartition
-from mm2.core.positions.source_gaps import CatchingUp
-from mm2.core.rates import WindowedRate
 from mm2.errors import SchemaError
+from mm2.herder.view.seen_partition import SeenPartition
 from mm2.kafka.groups.group_model import GroupMembers, GroupState
 from mm2.kafka.logs.records import Record
 from mm2.protocol.checkpoint_progress import (
@@ -48,48 +46,11 @@ from mm2.protocol.progress_records import (
 
 log = structlog.get_logger()
 
-_WINDOW_MS: Final = 10_000
-
 _LASTS_MS: Final = 15_000
 """For leases without a duration; tasks report every few seconds."""
 
-_NEVER_MS: Final = 1 << 62
-
 _CONNECT: Final = "connect"
 """Protocol of a group of Connect's workers, as Kafka's own MirrorMaker has them."""
-
-
-@dataclass(slots=True)
-class SeenPartition:
-    """
-    The reports of a partition.
-
-    Attributes:
-        records, bytes, lag: how fast each grows.
-        catching_up: since when the copy is behind.
-    """
-
-    last: PartitionProgress
-    at_ms: int
-    task: int = 0
-    records: WindowedRate = field(default_factory=lambda: WindowedRate(_WINDOW_MS))
-    bytes: WindowedRate = field(default_factory=lambda: WindowedRate(_WINDOW_MS))
-    lag: WindowedRate = field(default_factory=lambda: WindowedRate(_WINDOW_MS))
-    catching_up: CatchingUp = field(default_factory=CatchingUp)
-
-    def behind_ms(self, now_ms: int) -> int | None:
-        """
-        For how long the copy has not been complete; None if not known.
-
-        Of a copy that was not complete since it is followed, this is the age of what was copied
-        last.
-        """
-        if self.last.end == NO_OFFSET:
-            return None
-        if not self.last.lag:
-            return 0
-        oldest_ms = self.last.replication_ms[0] if self.last.replication_ms else 0
-        return max(oldest_ms, now_ms - self.catching_up.caught_up_ms, 0)
 
 
 class FlowSnapshot:
@@ -116,7 +77,7 @@ class FlowSnapshot:
         self.assignments: dict[int, Assignment] = {}
         self.reports: dict[int, BundleProgress] = {}
         self.partitions: dict[TopicPartition, SeenPartition] = {}
-        self.totals: dict[TopicPartition, CopyTotal] = {}
+        self.totals: dict[TopicPartition, CopyTotal] = defaultdict(CopyTotal)
         self.task_bytes: Counter[int] = Counter()
         self.checkpoint_latencies: dict[tuple[str, str, int], tuple[CheckpointLatency, int]] = {}
         self.heartbeats: HeartbeatProgress | None = None
@@ -238,32 +199,30 @@ class FlowSnapshot:
 
     def _take_report(self, report: BundleProgress, *, is_new: bool) -> None:
         self.reports[report.bundle] = report
-        run = report.run
+        active: dict[str, None] = {}
         for each in report.partitions:
-            known = self.partitions.get(each.source)
+            source = each.source
+            known = self.partitions.get(source)
             if each.records > (known.last.records if known else 0):
-                active = ActiveTopic(task=report.bundle, discovered_ms=report.time_ms)
-                self.active_topics.setdefault(TopicKey(SOURCE_CONNECTOR, each.remote), active)
+                active[each.remote] = None
             if known is None:
-                known = self.partitions[each.source] = SeenPartition(each, report.time_ms)
+                known = self.partitions[source] = SeenPartition(each, report.time_ms)
                 known.catching_up.begin(each.end - each.lag, report.time_ms)
-            known.last, known.at_ms, known.task = each, report.time_ms, report.bundle
+            known.take(each, report)
             if is_new:
-                self._count(report, each)
-            known.records.observe(each.records, run=run, at_ms=report.time_ms)
-            known.bytes.observe(each.bytes, run=run, at_ms=report.time_ms)
-            if each.end != NO_OFFSET:
-                known.lag.observe(each.lag, run=None, at_ms=report.time_ms)
-                known.catching_up.look(
-                    each.end - each.lag, each.end, now_ms=report.time_ms, retention_ms=_NEVER_MS
-                )
+                self._count(source, report, each)
+        for remote in active:
+            found = ActiveTopic(task=report.bundle, discovered_ms=report.time_ms)
+            self.active_topics.setdefault(TopicKey(SOURCE_CONNECTOR, remote), found)
         if report.is_last:
             for total in self.totals.values():
-                total.ended(run)
+                total.ended(report.run)
 
-    def _count(self, report: BundleProgress, each: PartitionProgress) -> None:
-        total = self.totals.setdefault(each.source, CopyTotal())
-        before = total.counts.bytes
+    def _count(
+        self, source: TopicPartition, report: BundleProgress, each: PartitionProgress
+    ) -> None:
+        total = self.totals[source]
+        _, before = total.copied
         total.take(
             TaskCounts(
                 run=report.run,
@@ -273,7 +232,8 @@ class FlowSnapshot:
                 at_ms=report.time_ms,
             )
         )
-        self.task_bytes[report.bundle] += total.counts.bytes - before
+        _, after = total.copied
+        self.task_bytes[report.bundle] += after - before
 
     def _take_copied(self, record: Record) -> None:
         try:
@@ -282,7 +242,7 @@ class FlowSnapshot:
             log.warning("control.unreadable", offset=record.offset, error=str(error))
             return
         for source, stored in found.items():
-            self.totals.setdefault(source, CopyTotal()).restore(stored)
+            self.totals[source].restore(stored)
 
     def _take_checkpoints(self, progress: CheckpointProgress) -> None:
         self.checkpoints = progress

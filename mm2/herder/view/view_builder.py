@@ -19,7 +19,7 @@ from mm2.core.model import (
     SOURCE_CONNECTOR,
     TopicPartition,
 )
-from mm2.herder.view.flow_snapshot import FlowSnapshot, SeenPartition
+from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.herder.view.flow_views import (
     ConnectorView,
     FlowView,
@@ -28,6 +28,7 @@ from mm2.herder.view.flow_views import (
     PartitionView,
     TaskView,
 )
+from mm2.herder.view.seen_partition import SeenPartition
 from mm2.kafka.groups.group_model import GroupMember
 from mm2.protocol.control_records import Assignment
 

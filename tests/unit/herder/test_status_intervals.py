@@ -6,7 +6,8 @@ import asyncio
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.herder.status.status_keeper import AdaptiveInterval
-from mm2.herder.view.flow_snapshot import FlowSnapshot, SeenPartition
+from mm2.herder.view.flow_snapshot import FlowSnapshot
+from mm2.herder.view.seen_partition import SeenPartition
 from mm2.protocol.control_records import DesiredFlowState, FlowState
 from mm2.protocol.progress_records import PartitionProgress
 from tests.support.virtual_time import run
