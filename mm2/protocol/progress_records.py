@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+import msgspec
+
 from mm2.core.copy_totals import Counts
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.protocol.codec import decode, encode
@@ -40,10 +42,11 @@ class GapReport:
     is_open: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionProgress:
+class PartitionProgress(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
     How far one partition is.
+
+    No dataclass: it is made of thousands of partitions each second, in a tenth of the time.
 
     Attributes:
         topic: on the source.

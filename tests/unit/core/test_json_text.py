@@ -42,6 +42,8 @@ _JSON = st.recursive(
     lambda each: st.lists(each) | st.dictionaries(st.text(max_size=5), each),
 )
 
+_READS_JSON = re.compile(r"\bjson\.loads?\b|JSONDecoder|from json import|\.json\(\)|msgspec\.json")
+
 
 @given(_JSON, st.booleans())
 def test_all_json_that_is_not_deep_is_read_as_it_is(value: object, ascii_: bool) -> None:
@@ -141,8 +143,6 @@ def test_json_is_read_in_one_place_and_records_in_another() -> None:
         str(file.relative_to(root))
         for folder in ("mm2", "flows")
         for file in sorted((root / folder).rglob("*.py"))
-        if re.search(
-            r"\bjson\.loads?\b|JSONDecoder|from json import|\.json\(\)|msgspec", file.read_text()
-        )
+        if _READS_JSON.search(file.read_text())
     ]
     assert readers == ["mm2/core/json_text.py", "mm2/protocol/codec.py"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
 
+import msgspec
 import pytest
 
 from mm2.errors import SchemaError
@@ -37,7 +37,7 @@ class _Tasks:
             self._now_ms += 1_000
             for task, rate in enumerate(rates):
                 self._totals[task] += rate
-                partition = replace(_IDLE, partition=task, bytes=self._totals[task])
+                partition = msgspec.structs.replace(_IDLE, partition=task, bytes=self._totals[task])
                 self.shares.observe(
                     BundleProgress(
                         bundle=task,
