@@ -44,8 +44,8 @@ _REPEAT_MS: Final = 60_000
 _MOST_IN_ONE_RECORD: Final = 1000
 """Partitions; brokers take a mebibyte by default."""
 
-_MOST_AT_ONCE: Final = 2000
-"""Partitions in an interval. Making and reading reports of more would take the time of copying."""
+_MOST_AT_ONCE: Final = 4000
+"""Partitions in an interval. At 15 µs each, that is 6 % of the time of copying."""
 
 _TROUBLE: Final = slice(6)
 """Of a fingerprint: what operators must learn at once."""

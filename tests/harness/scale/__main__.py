@@ -7,30 +7,40 @@ Times are of the processor, in this process: they tell how work grows, not how f
 from __future__ import annotations
 
 import argparse
+import asyncio
 import gc
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from typing import cast
 from uuid import UUID
 
 from rich.console import Console
 from rich.table import Table
 
+from flows.source.fetch.fetch_state import FetchState
+from flows.source.mirrored_partition import MirroredPartition
+from flows.source.send.send_queue import PartitionSender
+from flows.source.task_reporter import TaskReporter
 from mm2.core.balancing.loads import Loads
 from mm2.core.balancing.rebalancing import Balance, Strategy
 from mm2.core.connect.offset_records import SourcePartition, encode_key, encode_offset
 from mm2.core.model import SOURCE_CONNECTOR, ClusterAlias, TopicName, TopicPartition
 from mm2.core.positions.log_identity import HEADER, Lineage
 from mm2.core.positions.stored_positions import may_be_about, newest_records
+from mm2.herder.view.flow_snapshot import FlowSnapshot
 from mm2.kafka.logs.records import Record
+from mm2.kafka.writer import Writer
 from mm2.protocol.codec import decode
 from mm2.protocol.control_codec import decode_control, encode_control
 from mm2.protocol.control_records import Assignment, BundleState
 from mm2.protocol.progress_records import (
     BundleProgress,
+    PaceProgress,
     PartitionProgress,
     encode_progress,
 )
+from tests.support.specs import sample_spec
 
 _SOURCE = ClusterAlias("A")
 _OF_A_TOPIC = 100
@@ -148,30 +158,69 @@ def _positions(name: str, found: Sequence[TopicPartition], own: Sequence[TopicPa
 
 
 def _progress(found: Sequence[TopicPartition]) -> Iterator[Cost]:
-    report = BundleProgress(
+    name = f"a report of {_OF_A_RECORD:,} partitions"
+    yield _cost(f"task: make {name}", _reporting(found))
+    report, later = _told(found, 0), _told(found, 1)
+    value = encode_progress(later)[1]
+    yield _cost(f"task: of that, write {name}", lambda: encode_progress(later), _bytes(len(value)))
+    snapshot = FlowSnapshot()
+    snapshot.apply_progress(_record(0, encode_progress(report)[1]))
+    yield _cost(f"leader: take {name}", lambda: snapshot.apply_progress(_record(1, value)))
+    yield _cost(f"leader: of that, read {name}", lambda: decode(BundleProgress, value, "report"))
+
+
+def _reporting(found: Sequence[TopicPartition]) -> Callable[[], object]:
+    partitions = {
+        each: MirroredPartition(each, PartitionSender(each), fetch=FetchState(position=0, end=9))
+        for each in found
+    }
+    for each in partitions.values():
+        stats = each.stats
+        for series in (stats.age, stats.replication, stats.live, stats.record_bytes):
+            series.record(5, 1_000)
+    reporter = TaskReporter(
+        sample_spec(), partitions, cast("Writer", _Topic()), lambda: 1_000, pace=PaceProgress
+    )
+    return lambda: asyncio.run(reporter.report())
+
+
+class _Topic:
+    async def send(self, topic: str, key: bytes, value: bytes, *, partition: int) -> None:
+        """Takes what is reported."""
+
+
+def _told(found: Sequence[TopicPartition], second: int) -> BundleProgress:
+    return BundleProgress(
         bundle=0,
         epoch=1,
         generation=1,
-        time_ms=len(found),
+        time_ms=1_000 * second,
         pid=1,
-        partitions=tuple(map(_report, found)),
+        partitions=tuple(_report(each, second) for each in found),
     )
-    value = encode_progress(report)[1]
-    name = f"a report of {_OF_A_RECORD:,} partitions"
-    yield _cost(f"task: write {name}", lambda: encode_progress(report), _bytes(len(value)))
-    yield _cost(f"leader: read {name}", lambda: decode(BundleProgress, value, "report"))
 
 
-def _report(of: TopicPartition) -> PartitionProgress:
+def _record(offset: int, value: bytes) -> Record:
+    return Record(
+        topic="mm2-progress.A.internal",
+        partition=0,
+        offset=offset,
+        timestamp_ms=0,
+        key=b"bundle-0",
+        value=value,
+    )
+
+
+def _report(of: TopicPartition, second: int) -> PartitionProgress:
     minute = (5, 4, 12, 6)
     return PartitionProgress(
         topic=of.topic,
         partition=of.partition,
         remote=f"A.{of.topic}",
-        records=123_456,
-        bytes=12_345_678,
-        position=123_455,
-        end=123_460,
+        records=123_456 + second,
+        bytes=12_345_678 + 1_000 * second,
+        position=123_455 + second,
+        end=123_460 + second,
         lag=4,
         age_ms=minute,
         replication_ms=minute,

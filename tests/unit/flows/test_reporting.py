@@ -198,6 +198,14 @@ def test_thousands_of_active_partitions_take_turns_and_trouble_comes_first() -> 
     assert others == bench.partitions.keys()
 
 
+def test_of_more_than_four_thousand_partitions_the_rest_is_told_a_second_later() -> None:
+    bench = _many(idle=4_500)
+    bench.now_ms += 60_000
+    told: list[int] = []
+    bench.reported(2, lambda _: told.append(len(bench.topic.told)))
+    assert told == [4_000, len(bench.partitions)]
+
+
 @pytest.mark.parametrize("passes_ms", [5_000, -3_600_000])
 def test_thousands_of_partitions_are_all_looked_at_now_and_then(passes_ms: int) -> None:
     """The clock is the machine's, which may be set back."""
