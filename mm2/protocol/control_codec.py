@@ -30,6 +30,8 @@ from mm2.protocol.control_records import (
 
 ALTERATIONS_KEY: Final = b"config"
 
+_MOST_BUNDLES: Final = 1_000_000
+
 ControlRecord: TypeAlias = (
     Lease
     | Assignment
@@ -77,10 +79,23 @@ class _Kind:
     newer: type[SchemaError] | None = NewerRecord
 
 
+def _bundle_number(text: str) -> int:
+    """
+    The number of a bundle.
+
+    Raises:
+        ValueError: no leader would have written it; whoever reads bundles makes a list of them.
+    """
+    number = int(text)
+    if number not in range(_MOST_BUNDLES):
+        raise ValueError(f"{text[:20]} is no number of a task")
+    return number
+
+
 _KINDS: Final = (
     _Kind(key="lease", record=Lease),
     _Kind(key="flow", record=DesiredFlowState),
-    _Kind(key="bundle-", record=StoredAssignment, field="index", convert=int),
+    _Kind(key="bundle-", record=StoredAssignment, field="index", convert=_bundle_number),
     _Kind(key="missing-", record=MissingTopic, field="topic", is_in_value=True),
     _Kind(key="connector-", record=DesiredConnectorState, field="connector"),
     _Kind(key=ALTERATIONS_KEY.decode(), record=Alterations),

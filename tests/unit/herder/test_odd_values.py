@@ -14,7 +14,7 @@ from mm2.errors import SchemaError
 from mm2.protocol.codec import encode
 from mm2.protocol.command_records import DesiredConnectorState
 from mm2.protocol.control_codec import decode_control, encode_control
-from mm2.protocol.control_records import Lease, MissingTopic
+from mm2.protocol.control_records import Assignment, BundleState, Lease, MissingTopic
 from mm2.protocol.heartbeat_progress import HeartbeatProgress, decode_heartbeats
 from mm2.protocol.progress_records import (
     BundleProgress,
@@ -158,3 +158,14 @@ def test_a_version_is_a_number(version: bytes) -> None:
 def test_settings_are_texts(changes: object) -> None:
     with pytest.raises(SchemaError, match="control record 'config' cannot be read"):
         decode_control(b"config", json.dumps({"version": 1, "changes": changes}).encode())
+
+
+@pytest.mark.parametrize("number", ["-1", "1000000", "9" * 30, "x", ""])
+def test_a_bundle_has_a_number_that_a_leader_would_give(number: str) -> None:
+    """A leader makes a list of all bundles up to the last."""
+    assignment = Assignment(
+        index=0, epoch=1, generation=1, state=BundleState.RUNNING, partitions={}
+    )
+    _, value = encode_control(assignment)
+    with pytest.raises(SchemaError, match="cannot be read"):
+        decode_control(f"bundle-{number}".encode(), value)
