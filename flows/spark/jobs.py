@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, ClassVar, Final, TypeVar
 
@@ -23,7 +22,7 @@ from flows.spark.context import context_of, is_alive
 from flows.spark.decommissioning import is_enabled
 from flows.spark.installed import check_master
 from flows.spark.jvm import Jvm
-from flows.spark.live_slots import LiveSlots, runs_empty_job
+from flows.spark.live_slots import LiveSlots
 from flows.spark.network_checks import NetworkChecks
 from flows.spark.settings import spark_settings
 from flows.spark.spark_errors import not_started, reason_of
@@ -31,6 +30,7 @@ from flows.spark.spark_job import JobFailed, SparkJob, cancel, submit
 from flows.spark.start_watch import STARTS_WITHIN_S, StartWatch
 from flows.spark.submitted import SubmittedJvm, is_submitted
 from flows.spark.tried_versions import warn_if_untried
+from flows.spark.warmth import WARM_AFTER_S, Warmth
 from mm2.core.balancing.spark_slots import DEFAULT_MASTER, slots_of, with_cores
 from mm2.errors import FatalError
 from mm2.slot_allocation import Slots
@@ -60,11 +60,6 @@ _CALLS: Final = 6
 """Two of them may wait long for an executor, and one for a silent master."""
 
 _CANCEL_AGAIN_S: Final = 1.0
-_WARM_AFTER_S: Final = 3.0
-"""A job that comes before is not to share the machine with a task that does nothing."""
-
-_WARM_UP: Final = "mm2/warm-up"
-_LOOK_AGAIN_S: Final = 0.5
 
 
 class SparkJobs:
@@ -97,7 +92,7 @@ class SparkJobs:
         *,
         jvm: Jvm | None = None,
         environment: Mapping[str, str] | None = None,
-        warm_after_s: float = _WARM_AFTER_S,
+        warm_after_s: float = WARM_AFTER_S,
         starts_within_s: float = STARTS_WITHIN_S,
         is_patient: bool = False,
         heard: Callable[[str], bool] = relay,
@@ -120,17 +115,14 @@ class SparkJobs:
         self._context: SparkContext | None = None
         # What all who start it at the same time wait for.
         self._starting: asyncio.Task[SparkContext] | None = None
-        self._warm_after_s = warm_after_s
         self._starts_within_s = starts_within_s
         self._is_patient = is_patient
         self._heard = heard
-        # Of the application that runs: set when it has a job, or ends.
-        self._needs_no_warming = threading.Event()
-        self._warming: Future[bool] | None = None
         # Py4J blocks a thread for as long as a job runs.
         self._threads = ThreadPoolExecutor(slots or _MOST_JOBS, "spark")
         # What is asked of Spark beside the jobs must not wait for the end of one.
         self._calls = ThreadPoolExecutor(_CALLS, "spark-calls")
+        self._warmth = Warmth(self._calls, is_cluster=self.is_cluster, after_s=warm_after_s)
 
     async def start(self) -> None:
         """
@@ -142,16 +134,8 @@ class SparkJobs:
         await self._started()
 
     async def until_warm(self) -> None:
-        """
-        Waits until a job would begin at once: after a first one, or the empty task.
-
-        On a cluster that is full that is when it has an executor for this node, and not before: a
-        flow that is led here would stand still.
-        """
-        while self._warming is not None:
-            if await asyncio.wrap_future(self._warming) or not self.is_cluster:
-                return
-            await asyncio.sleep(_LOOK_AGAIN_S)
+        """Waits until a job would begin at once; on a cluster, until it has had an executor."""
+        await self._warmth.wait()
 
     async def run_job(self, spark_job: SparkJob[T]) -> T:
         """
@@ -164,7 +148,7 @@ class SparkJobs:
         """
         self._network.check_passwords(spark_job.passwords)
         context = await self._started()
-        self._needs_no_warming.set()
+        self._warmth.skip()
         loop = asyncio.get_running_loop()
         job = loop.run_in_executor(self._threads, submit, context, spark_job)
         self._submitted.add(spark_job.group)
@@ -224,6 +208,7 @@ class SparkJobs:
                 context=lambda: self._context,
                 restart=self._forget,
                 threads=self._calls,
+                warmth=self._warmth,
                 moves=self.resubmits and is_enabled(self.settings),
                 is_patient=self._is_patient,
             )
@@ -266,8 +251,7 @@ class SparkJobs:
         warn_if_untried(context.version)
         self._network.warn_if_open()
         self._has_run = True
-        self._needs_no_warming = threading.Event()
-        self._warming = self._calls.submit(self._warm_up, context, self._needs_no_warming)
+        self._warmth.begin(context)
         return context
 
     def _new_jvm(self) -> Jvm:
@@ -275,17 +259,10 @@ class SparkJobs:
             return SubmittedJvm()
         return Jvm(self.settings, environment=self._environment)
 
-    def _warm_up(self, context: SparkContext, unneeded: threading.Event) -> bool:
-        """Runs an empty job, in this process only where no other comes; says if it could."""
-        is_unneeded = unneeded.wait(self._warm_after_s)
-        if is_unneeded and not self.is_cluster:
-            return True
-        return runs_empty_job(context, _WARM_UP)
-
     def _shut_down(self) -> None:
         context, self._context = self._context, None
         jvm, self._jvm = self._jvm, None
-        self._needs_no_warming.set()
+        self._warmth.skip()
         if context is not None:
             gateway: Any = context._gateway  # noqa: SLF001 - there is no public way to end it
             with suppress(Py4JError, OSError, AttributeError):

@@ -22,6 +22,7 @@ from pyspark import SparkContext
 from flows.spark.decommissioning import begin_again, jobs_to_move
 from flows.spark.spark_job import JVM_GONE, cancel, last_job
 from flows.spark.standalone_master import is_forgotten
+from flows.spark.warmth import Warmth, runs_empty_job
 from mm2.core.balancing.waiting_jobs import RestartRule, WaitingJobs
 from mm2.slot_allocation import Slots
 from mm2.telemetry.spark_use import OF_PROCESS, LastSpark, SparkUse
@@ -67,6 +68,7 @@ class LiveSlots:
         restart: ends an application that the cluster does not know any more, unless its master is
             away; blocks.
         threads: for calls of Spark.
+        warmth: of the application.
         moves: whether jobs, which are submitted again, are to leave executors that are to go.
         is_patient: whether only an application that is known to be forgotten is ended.
         last: what metrics show.
@@ -80,6 +82,7 @@ class LiveSlots:
         context: Callable[[], SparkContext | None],
         restart: Callable[[], None],
         threads: Executor,
+        warmth: Warmth,
         moves: bool = False,
         is_patient: bool = False,
         last: LastSpark = OF_PROCESS,
@@ -90,6 +93,7 @@ class LiveSlots:
         self._context = context
         self._restart = restart
         self._threads = threads
+        self._warmth = warmth
         self._moves = moves
         self._waiting = WaitingJobs()
         self._restarts = RestartRule(is_patient=is_patient)
@@ -141,7 +145,7 @@ class LiveSlots:
         late = self._waiting.look(
             now, submitted=submitted, running=seen.running, executors=executors
         )
-        self._note(submitted, seen)
+        self._note(now, submitted, seen)
         if late and seen.running:
             await self._make_do(context, late, seen.running)
         if self._moves:
@@ -167,8 +171,15 @@ class LiveSlots:
         question, self._question = self._question, None
         return question.result()
 
-    def _note(self, submitted: frozenset[str], seen: _Slots) -> None:
+    def _note(self, now: float, submitted: frozenset[str], seen: _Slots) -> None:
         """Tells metrics what runs; an executor without a task may have been given back."""
+        self._warmth.note(
+            now,
+            is_idle=not submitted,
+            runs=bool(seen.running),
+            executors=seen.executors,
+            remedy=self._slots.remedy,
+        )
         self._lost += len(self._busy - seen.processes.keys())
         self._busy = {place for place, tasks in seen.processes.items() if tasks}
         self._last.use = SparkUse(
@@ -178,6 +189,7 @@ class LiveSlots:
             slots_missing=self._slots.missing,
             lost=self._lost,
             restarts=self._times_restarted,
+            is_warm=self._warmth.is_reached,
         )
 
     async def _make_do(
@@ -245,18 +257,3 @@ def _look(context: SparkContext, submitted: frozenset[str]) -> _Slots:
 def _is_running(context: SparkContext, group: str) -> bool:
     """Whether a task of a job group runs."""
     return any(stage.numActiveTasks > 0 for stage in last_job(context, group)[1])
-
-
-def runs_empty_job(context: SparkContext, group: str) -> bool:
-    """
-    Has Spark start an executor, load its classes and start its Python daemon.
-
-    Returns:
-        Whether that was done; False if the application ended meanwhile.
-    """
-    try:
-        context.setJobGroup(group, "waits for an executor")
-        context.parallelize([0], 1).mapPartitions(iter).collect()
-    except Exception:  # noqa: BLE001 - without its JVM PySpark raises what it likes
-        return False
-    return True

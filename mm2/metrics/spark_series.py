@@ -38,6 +38,12 @@ OF_SPARK: Final[Sequence[Series[SparkUse]]] = (
         lambda each: each.restarts,
         "counter",
     ),
+    Series(
+        "mm2_spark_warm",
+        "1 once the node has had an executor. Until then no flow is given to it that another node"
+        " leads.",
+        lambda each: int(each.is_warm),
+    ),
 )
 
 

@@ -18,6 +18,7 @@ class SparkUse:
         slots_missing: tasks that flows could use beyond those that were submitted.
         lost: executors that ended with a task in them, since the process began.
         restarts: how often it was made anew.
+        is_warm: whether a task of it has run.
     """
 
     executors: int
@@ -26,6 +27,7 @@ class SparkUse:
     slots_missing: int
     lost: int
     restarts: int
+    is_warm: bool
 
 
 @dataclass(slots=True)

@@ -239,7 +239,7 @@ def test_flows_have_as_many_slots_as_spark_and_a_cluster_decides_itself(
 def test_a_node_is_not_warm_before_a_cluster_has_given_it_an_executor() -> None:
     engine = SparkEngine({"spark.master": "spark://host:7077"}, task=lambda _: {})
     warming: Future[bool] = Future()
-    engine._warming = warming
+    engine._warmth._warming = warming
 
     async def work() -> None:
         warm = asyncio.ensure_future(engine.until_warm())

@@ -6,6 +6,7 @@ from concurrent.futures import Executor
 from typing import Any
 
 from flows.spark.live_slots import LiveSlots
+from flows.spark.warmth import Warmth
 from mm2.slot_allocation import Slots
 from mm2.telemetry.spark_use import LastSpark
 
@@ -16,6 +17,7 @@ def idle_slots(threads: Executor, slots: Slots | None = None, **options: Any) ->
         "submitted": list,
         "context": lambda: None,
         "restart": lambda: None,
+        "warmth": Warmth(threads, is_cluster=True),
         "last": LastSpark(),
     }
     return LiveSlots(slots or Slots(None), threads=threads, **{**idle, **options})

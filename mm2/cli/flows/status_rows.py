@@ -41,7 +41,7 @@ COLUMNS: Final[Mapping[str, Sequence[str]]] = {
         "heartbeat_age_ms",
         "problems",
     ),
-    "node": ("flow", "node", "host", "release", "config", "leads", "java"),
+    "node": ("flow", "node", "host", "release", "config", "leads", "warm", "java"),
     "task": ("flow", "connector", "task", "state", "wanted", "generation", "worker_id", "trace"),
     "topic": (
         "flow",
@@ -161,6 +161,7 @@ def _nodes(view: FlowView) -> Iterator[ShownRow]:
             "release": node.release,
             "config": node.config_digest,
             "leads": node.leads,
+            "warm": node.is_warm,
             "java": node.is_java,
         }
         yield ShownRow(row, is_bad=node in others)

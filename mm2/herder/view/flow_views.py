@@ -37,6 +37,7 @@ class NodeView:
         release: None if its metadata do not contain it.
         config_digest: of the flow's settings in its file; None if its metadata do not contain it.
         is_java: whether it is a worker of Kafka's own MirrorMaker.
+        is_warm: whether it could begin at once; on a full Spark cluster it could not.
     """
 
     node: str
@@ -45,6 +46,7 @@ class NodeView:
     config_digest: str | None = None
     leads: bool = False
     is_java: bool = False
+    is_warm: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

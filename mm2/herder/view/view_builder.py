@@ -127,6 +127,7 @@ class _ViewBuilder:
                 release=member.release or None,
                 config_digest=member.digest or None,
                 leads=self._is_led and member.node == self._worker,
+                is_warm=member.is_warm,
             )
 
     def connectors(self) -> Iterator[ConnectorView]:

@@ -94,7 +94,9 @@ def _group(*nodes: str, state: GroupState = GroupState.STABLE) -> GroupMembers:
             member_id=f"id-{node}",
             client_id="c",
             host="/10.0.0.1",
-            user_data=encode_member(Member(node=node, release="0.2", digest=f"of {node}")),
+            user_data=encode_member(
+                Member(node=node, release="0.2", digest=f"of {node}", is_warm=node != "m")
+            ),
         )
         for node in nodes
     )
@@ -107,7 +109,7 @@ def test_nodes_are_shown_with_what_they_say_of_themselves(flow: SeenFlow) -> Non
     flow.snapshot.members = _group("n", "m")
     view = flow.view()
     n = NodeView(node="n", host="10.0.0.1", release="0.2", config_digest="of n", leads=True)
-    m = replace(n, node="m", config_digest="of m", leads=False)
+    m = replace(n, node="m", config_digest="of m", leads=False, is_warm=False)
     assert view.nodes == (n, m)
     assert view.other_nodes == (m,)
 

@@ -51,6 +51,7 @@ _FIRES: Final[Mapping[str, list[tuple[int, _Input]]]] = {
     ],
     "MirrorGroupsWithoutMetrics": [(60, {f"mm2_flow_groups_without_series{{{_FLOW}}}": "3x90"})],
     "MirrorTasksWaitForSpark": [(10, {f"mm2_spark_tasks_waiting{{{_NODE}}}": "2x20"})],
+    "MirrorNodeWithoutExecutor": [(30, {f"mm2_spark_warm{{{_NODE}}}": "0x60"})],
     "MirrorSparkCoresMissing": [(60, {f"mm2_spark_cores_missing{{{_NODE}}}": "1x90"})],
     "MirrorSparkExecutorsLost": [(31, {f"mm2_spark_executors_lost_total{{{_NODE}}}": "0x30 4x9"})],
     "MirrorSparkApplicationRestarts": [
@@ -96,6 +97,7 @@ _SILENT: Final[Mapping[str, list[_Input]]] = {
     ],
     "MirrorGroupsWithoutMetrics": [{f"mm2_flow_groups_without_series{{{_FLOW}}}": "0x90"}],
     "MirrorTasksWaitForSpark": [{f"mm2_spark_tasks_waiting{{{_NODE}}}": "2x9 0x80"}],
+    "MirrorNodeWithoutExecutor": [{f"mm2_spark_warm{{{_NODE}}}": "0x29 1x30"}],
     "MirrorSparkCoresMissing": [{f"mm2_spark_cores_missing{{{_NODE}}}": "1x59 0x30"}],
     "MirrorSparkExecutorsLost": [{f"mm2_spark_executors_lost_total{{{_NODE}}}": "0x30 1x60"}],
     "MirrorSparkApplicationRestarts": [

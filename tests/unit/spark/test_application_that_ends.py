@@ -19,8 +19,8 @@ from structlog.testing import capture_logs
 from flows.spark import jobs as jobs_module
 from flows.spark import live_slots
 from flows.spark.jobs import SparkJobs
-from flows.spark.live_slots import runs_empty_job
 from flows.spark.spark_job import JobFailed, SparkJob, cancel, submit
+from flows.spark.warmth import runs_empty_job
 from tests.support.eventually import PATIENCE_S
 from tests.support.idle_slots import idle_slots
 
