@@ -133,9 +133,9 @@ class SparkJobs:
         """
         await self._started()
 
-    async def until_warm(self) -> None:
-        """Waits until a job would begin at once; on a cluster, until it has had an executor."""
-        await self._warmth.wait()
+    async def follow_warmth(self, tell: Callable[[bool], None]) -> None:
+        """Tells when a job would begin at once, and when it waits long for an executor."""
+        await self._warmth.follow(tell)
 
     async def run_job(self, spark_job: SparkJob[T]) -> T:
         """

@@ -145,7 +145,7 @@ class LiveSlots:
         late = self._waiting.look(
             now, submitted=submitted, running=seen.running, executors=executors
         )
-        self._note(now, submitted, seen)
+        self._note(context, now, submitted, seen)
         if late and seen.running:
             await self._make_do(context, late, seen.running)
         if self._moves:
@@ -171,14 +171,16 @@ class LiveSlots:
         question, self._question = self._question, None
         return question.result()
 
-    def _note(self, now: float, submitted: frozenset[str], seen: _Slots) -> None:
+    def _note(
+        self, context: SparkContext, now: float, submitted: frozenset[str], seen: _Slots
+    ) -> None:
         """Tells metrics what runs; an executor without a task may have been given back."""
         self._warmth.note(
+            context,
             now,
             is_idle=not submitted,
             runs=bool(seen.running),
             executors=seen.executors,
-            remedy=self._slots.remedy,
         )
         self._lost += len(self._busy - seen.processes.keys())
         self._busy = {place for place, tasks in seen.processes.items() if tasks}

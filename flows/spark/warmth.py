@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from typing import Final
 
 import structlog
 from pyspark import SparkContext
 
-from mm2.core.balancing.waiting_jobs import PATIENCE_S
-
 log = structlog.get_logger()
 
 WARM_AFTER_S: Final = 3.0
 """A job that comes before is not to share the machine with a task that does nothing."""
 
+_STARVES_AFTER_S: Final = 30.0
+"""A busy machine starts an executor, with Python in it, in less."""
+
+_NO_EXECUTOR: Final = (
+    "the Spark cluster gives this node no executor: add workers, or have other nodes and"
+    " applications leave cores free"
+)
 _WARM_UP: Final = "mm2/warm-up"
 _LOOK_AGAIN_S: Final = 0.5
 
@@ -26,7 +32,8 @@ class Warmth:
     Has a new application run an empty job, so that the next one need not wait for what it costs.
 
     On a cluster that is full a node becomes warm when it has an executor, and not before: a flow
-    that is led there would stand still.
+    that is led there would stand still. One that has none for long, and waits for one, starves:
+    it is not warm any more, and flows that it leads are for others.
 
     Args:
         threads: for calls of Spark.
@@ -42,7 +49,7 @@ class Warmth:
         self._after_s = after_s
         self._is_needless = threading.Event()
         self._warming: Future[bool] | None = None
-        self._has_run = self._is_told = False
+        self._has_run = self._starves = False
         self._waits_since: float | None = None
 
     def begin(self, context: SparkContext) -> None:
@@ -53,7 +60,7 @@ class Warmth:
         self._warming = self._threads.submit(self._warm_up, context, self._is_needless)
 
     def skip(self) -> None:
-        """The application has a job, or ends: in this process the empty one is of no use."""
+        """The application has a job, or ends: an empty one that has not begun is of no use."""
         self._is_needless.set()
 
     @property
@@ -63,41 +70,64 @@ class Warmth:
             return True
         return self._warming.done() and (self._warming.result() or not self._is_cluster)
 
-    async def wait(self) -> None:
-        """Waits until a job would begin at once."""
+    async def follow(self, tell: Callable[[bool], None]) -> None:
+        """
+        Tells that the node is warm, and that it starves, whenever it is another of the two.
+
+        It may be neither, and ends where it stays warm.
+        """
         if self._warming is not None and not self._is_cluster:
             await asyncio.wrap_future(self._warming)
-        while not self.is_reached:  # noqa: ASYNC110 - by a job of a flow, or another application
+        told: bool | None = None
+        while told is None or self._is_cluster:
+            is_warm = self.is_reached
+            if is_warm is not told and (is_warm or self._starves):
+                told = is_warm
+                tell(is_warm)
             await asyncio.sleep(_LOOK_AGAIN_S)
 
-    def note(self, now: float, *, is_idle: bool, runs: bool, executors: int, remedy: str) -> None:
+    def note(
+        self,
+        context: SparkContext,
+        now: float,
+        *,
+        is_idle: bool,
+        runs: bool,
+        executors: int,
+    ) -> None:
         """
         Takes notice of an application on a cluster.
 
         Args:
-            is_idle: whether it has no jobs; of those that wait others tell.
+            is_idle: whether it has no jobs.
             runs: whether one of them runs.
             executors: how many it has.
-            remedy: what to do where it gets none for long.
         """
         self._has_run |= runs
-        if self.is_reached and self._is_told:
-            self._is_told = False
-            log.info("spark.executor_given")
-        if self.is_reached or executors or not is_idle:
+        if executors or (self.is_reached if is_idle else runs):
             self._waits_since = None
+            if self._starves and self.is_reached:
+                self._starves = False
+                log.info("spark.executor_given")
             return
         if self._waits_since is None:
             self._waits_since = now
-        if now - self._waits_since >= PATIENCE_S and not self._is_told:
-            self._is_told = True
-            reason = "the Spark cluster gives this node no executor"
-            log.warning("spark.no_executor", error=f"{reason}: {remedy}")
+        if now - self._waits_since >= _STARVES_AFTER_S and not self._starves:
+            self._starves = True
+            log.warning("spark.no_executor", error=_NO_EXECUTOR)
+            self._wait_again(context)
+
+    def _wait_again(self, context: SparkContext) -> None:
+        """Has an empty job wait for the executor, because flows will not."""
+        self._has_run = False
+        if self._warming is not None and self._warming.done():
+            self.begin(context)
 
     def _warm_up(self, context: SparkContext, is_needless: threading.Event) -> bool:
-        """Runs an empty job, in this process only where no other comes; says if it could."""
-        if is_needless.wait(self._after_s) and not self._is_cluster:
-            return True
+        """Runs an empty job where no other comes; says if that is enough."""
+        if is_needless.wait(self._after_s):
+            # On a cluster it would want a core beside the jobs, which may be another node's.
+            return not self._is_cluster
         return runs_empty_job(context, _WARM_UP)
 
 

@@ -69,7 +69,7 @@ class ConnectWorker:
         self._store = store
         self._engine = engine
         self._worker_id = f"{socket.getfqdn()}/{uuid.uuid4()}"
-        self._share = NodeAssignments(eligible=frozenset(), warm=asyncio.Event())
+        self._share = NodeAssignments(eligible=frozenset(), is_warm=False)
         self._status_topic = WorkerStatusTopic(config)
         self._stopping = asyncio.Event()
         self.connectors = RunningConnectors(
@@ -94,7 +94,7 @@ class ConnectWorker:
         async with asyncio.TaskGroup() as group:
             # Spark takes seconds to start; connectors and topics are read meanwhile.
             spark = group.create_task(self._engine.start(), name="spark")
-            warm = group.create_task(self._become_warm(after=spark), name="warm")
+            warm = group.create_task(self._follow_warmth(after=spark), name="warm")
             store = group.create_task(keep_running("connectors", self._store.run), name="store")
             statuses = group.create_task(
                 keep_running("statuses", self._status_topic.run), name="statuses"
@@ -120,10 +120,9 @@ class ConnectWorker:
             for task in (store, rest, idle, statuses, warm, spark):
                 task.cancel()
 
-    async def _become_warm(self, *, after: asyncio.Task[None]) -> None:
+    async def _follow_warmth(self, *, after: asyncio.Task[None]) -> None:
         await asyncio.wait([after])
-        await self._engine.until_warm()
-        self._share.warm.set()
+        await self._engine.follow_warmth(self._share.tell_warmth)
 
     async def _serve(self, *, after: asyncio.Task[None]) -> None:
         """Serves REST; its library takes long to import, and connectors come first."""

@@ -44,8 +44,12 @@ _STDIN: Final = 0
 class Engine(BundleRunner, Protocol):
     """What runs bundles, with a life of its own."""
 
-    async def until_warm(self) -> None:
-        """Waits until a bundle would begin at once, which takes a first one, or some seconds."""
+    async def follow_warmth(self, tell: Callable[[bool], None]) -> None:
+        """
+        Tells when a bundle would begin at once, which takes a first one, or some seconds.
+
+        Tells False when one has waited for long, and others should have the flows.
+        """
 
     async def show_totals(self, totals: Callable[[], Mapping[str, int]]) -> None:
         """Shows totals, by their names, until it is cancelled; ends where nobody can see them."""
@@ -102,7 +106,7 @@ class MirrorMaker:
         self._node = node or new_node_id()
         self._read_again = read_again
         eligible = frozenset(str(flow.flow) for flow in flows)
-        self._share = NodeAssignments(eligible=eligible, warm=asyncio.Event())
+        self._share = NodeAssignments(eligible=eligible, is_warm=False)
         self._herder = Herder(
             flows,
             runner=engine,
@@ -128,7 +132,7 @@ class MirrorMaker:
         async with asyncio.TaskGroup() as group:
             # Spark takes seconds to start; topics are read and created meanwhile.
             spark = group.create_task(self._start_engine(), name="spark")
-            warming = group.create_task(self._become_warm(), name="warm")
+            warming = group.create_task(self._follow_warmth(), name="warm")
             rest = group.create_task(
                 serve_rest(
                     lambda: self._flows,
@@ -168,10 +172,9 @@ class MirrorMaker:
         await self._is_up.wait()
         await send_metrics(self._herder.led, metrics_of_flows(self._flows), self._node)
 
-    async def _become_warm(self) -> None:
+    async def _follow_warmth(self) -> None:
         await self._is_up.wait()
-        await self._engine.until_warm()
-        self._share.warm.set()
+        await self._engine.follow_warmth(self._share.tell_warmth)
 
     @contextmanager
     def _reloading(self, group: asyncio.TaskGroup) -> Iterator[None]:

@@ -334,10 +334,9 @@ EVENTS: Final = {
     "spark.decommissioned": "The executor of a task is decommissioned, and another one is idle. "
     "The task ends, and begins again there.",
     "spark.executor_given": "The Spark cluster has given this node an executor at last.",
-    "spark.no_executor": "The Spark cluster has given this node no executor for 15 s. No flow that "
-    "another node leads is given to it meanwhile; it waits, and takes over when no other node is "
-    "left. Add workers, or have nodes and other applications leave cores free "
-    "(spark.cores.max).",
+    "spark.no_executor": "The Spark cluster has given this node no executor for 30 s. It waits for "
+    "one (spark.executor_given). Meanwhile flows go to other nodes, if there are any. Add workers, "
+    "or have nodes and other applications leave cores free (spark.cores.max).",
     "spark.no_slot": "A task has waited long for a slot of Spark; its partitions are not copied "
     "meanwhile. It begins as soon as another task ends. Give spark.master more slots and start the "
     "process again, or lower tasks.max. On a Spark cluster: it has given no executor for 15 s; "

@@ -242,11 +242,14 @@ def test_a_node_is_not_warm_before_a_cluster_has_given_it_an_executor() -> None:
     engine._warmth._warming = warming
 
     async def work() -> None:
-        warm = asyncio.ensure_future(engine.until_warm())
-        await asyncio.wait({warm}, timeout=600)
-        assert not warm.done()
+        told: asyncio.Queue[bool] = asyncio.Queue()
+        following = asyncio.ensure_future(engine.follow_warmth(told.put_nowait))
+        await asyncio.wait({following}, timeout=600)
+        assert told.empty()
         warming.set_result(True)
-        await warm
+        assert await told.get()
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
 
     virtual_time.run(work())
 

@@ -12,7 +12,7 @@ on until another one is named.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -42,12 +42,6 @@ _STEADY_S: Final = 5.0
 """After so long without a change to what a node leads, the groups look at the balance again."""
 
 
-def _set() -> asyncio.Event:
-    event = asyncio.Event()
-    event.set()
-    return event
-
-
 @dataclass(slots=True)
 class NodeAssignments:
     """
@@ -58,14 +52,18 @@ class NodeAssignments:
         leads: those that it has been given, with the epochs under which it leads them.
         changed: replaced by a new event whenever what this or another node leads has changed, and
             then set.
-        warm: set when the node could begin at once, as it is if nobody says otherwise; until then
-            flows stay where they are led.
+        is_warm: whether the node could begin at once, as it can if nobody says otherwise; until
+            then flows stay where they are led.
+        is_starved: whether it could not for long: others are to have the flows that it leads.
+        warmth_changed: as ``changed``, of these two.
     """
 
     eligible: frozenset[str]
     leads: dict[str, int] = field(default_factory=dict)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
-    warm: asyncio.Event = field(default_factory=_set)
+    is_warm: bool = True
+    is_starved: bool = False
+    warmth_changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def register(self, flow: str) -> None:
         """The node could lead a flow."""
@@ -87,6 +85,12 @@ class NodeAssignments:
         """The node has the flow no longer."""
         if self.leads.pop(flow, None) is not None:
             self.recheck()
+
+    def tell_warmth(self, is_warm: bool) -> None:  # noqa: FBT001 - a callback
+        """The node could begin at once, or has waited for long to be able to."""
+        self.is_warm, self.is_starved = is_warm, not is_warm
+        changed, self.warmth_changed = self.warmth_changed, asyncio.Event()
+        changed.set()
 
     def recheck(self) -> None:
         """What some node leads has changed, so that it may be for this one to give a flow away."""
@@ -148,8 +152,7 @@ class Election:
         """
         async with asyncio.TaskGroup() as group:
             group.create_task(self._look_at_balance(), name="balance")
-            if not self._share.warm.is_set():
-                group.create_task(self._look_once_warm(), name="warm")
+            group.create_task(self._look_at_warmth(), name="warm")
             while True:
                 try:
                     await self._membership.run()
@@ -203,10 +206,11 @@ class Election:
             if self._config.herder.names.label in self._share.leads and len(self._share.leads) > 1:
                 self.rejoin()
 
-    async def _look_once_warm(self) -> None:
-        """Flows can be given to a node once it has become warm."""
-        await self._share.warm.wait()
-        self.rejoin()
+    async def _look_at_warmth(self) -> None:
+        """Flows are given to a node once it has become warm, and go from one that starves."""
+        while True:
+            await self._share.warmth_changed.wait()
+            self.rejoin()
 
     async def _until_steady(self) -> None:
         while True:
@@ -240,18 +244,24 @@ class _Voter:
 
     def subscription_user_data(self) -> bytes:
         """What this node leads and could lead."""
-        never = frozenset[str]() if self._may_lead() else {self._flow}
+        never = self._not_for_it()
         leads = {flow: epoch for flow, epoch in self._share.leads.items() if flow not in never}
         return encode_member(
             Member(
                 node=self._node,
                 leads=leads,
-                eligible=self._share.eligible - never,
+                eligible=self._share.eligible.difference(never),
                 release=__version__,
                 digest=self.digest,
-                is_warm=self._share.warm.is_set(),
+                is_warm=self._share.is_warm,
             )
         )
+
+    def _not_for_it(self) -> Collection[str]:
+        """The flows for others to lead; without any others it leads them all the same."""
+        if self._share.is_starved:
+            return self._share.eligible
+        return () if self._may_lead() else {self._flow}
 
     def decide(self, user_data: Mapping[str, bytes]) -> tuple[str, bytes]:
         """Places the flow."""

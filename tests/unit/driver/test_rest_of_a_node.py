@@ -32,8 +32,8 @@ class _NoEngine:
     async def start(self) -> None:
         raise AssertionError("started")
 
-    async def until_warm(self) -> None:
-        raise AssertionError("warmed")
+    async def follow_warmth(self, tell: Callable[[bool], None]) -> None:
+        raise AssertionError(tell)
 
     async def show_totals(self, totals: Callable[[], Mapping[str, int]]) -> None:
         raise AssertionError(totals)

@@ -33,8 +33,8 @@ class _Engine(EndlessRunner):
     async def run(self, spec: BundleSpec) -> Mapping[str, int]:
         raise AssertionError(f"no cluster answers, and {spec.name} is run")
 
-    async def until_warm(self) -> None:
-        """Is warm."""
+    async def follow_warmth(self, tell: Callable[[bool], None]) -> None:
+        """Is warm, and nobody asks."""
 
     async def show_totals(self, totals: Callable[[], Mapping[str, int]]) -> None:
         """Has nowhere to show them."""

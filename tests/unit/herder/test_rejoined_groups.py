@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from mm2.herder.election.group_election import Election, NodeAssignments
 from mm2.protocol.member_metadata import Decision, decode_member, encode_decision
 from tests.support.configs import config_of
@@ -59,11 +61,43 @@ def test_a_node_that_may_not_lead_claims_nothing() -> None:
 
 
 def test_a_node_says_whether_it_is_warm() -> None:
-    share = NodeAssignments(eligible=frozenset({"A->B"}), warm=asyncio.Event())
+    share = NodeAssignments(eligible=frozenset({"A->B"}), is_warm=False)
     election = _election(share)
     assert not decode_member(election._voter.subscription_user_data(), "id").is_warm
-    share.warm.set()
+    share.tell_warmth(True)
     assert decode_member(election._voter.subscription_user_data(), "id").is_warm
     assert decode_member(
         _election(NodeAssignments(eligible=frozenset()))._voter.subscription_user_data(), "id"
     ).is_warm
+
+
+def test_a_node_that_starves_claims_nothing_until_it_is_warm() -> None:
+    share = NodeAssignments(eligible=frozenset({"A->B", "B->A"}))
+    share.give("A->B", 3)
+    election = _election(share)
+    share.tell_warmth(False)
+    said = decode_member(election._voter.subscription_user_data(), "id")
+    assert (dict(said.leads), set(said.eligible), said.is_warm) == ({}, set(), False)
+    share.tell_warmth(True)
+    said = decode_member(election._voter.subscription_user_data(), "id")
+    assert (dict(said.leads), set(said.eligible), said.is_warm) == (
+        {"A->B": 3},
+        {"A->B", "B->A"},
+        True,
+    )
+
+
+async def test_a_node_has_its_groups_look_again_whenever_it_is_warm_or_starves(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    share = NodeAssignments(eligible=frozenset({"A->B"}), is_warm=False)
+    election = _election(share)
+    looks: asyncio.Queue[bool] = asyncio.Queue()
+    monkeypatch.setattr(election, "rejoin", lambda: looks.put_nowait(share.is_warm))
+    looking = asyncio.create_task(election._look_at_warmth())
+    for is_warm in (True, False, True):
+        await asyncio.sleep(0)
+        share.tell_warmth(is_warm)
+        assert await looks.get() is is_warm
+    looking.cancel()
+    await asyncio.gather(looking, return_exceptions=True)

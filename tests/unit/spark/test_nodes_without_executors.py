@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from structlog.testing import capture_logs
 
-from flows.spark import live_slots
+from flows.spark import live_slots, warmth
 from flows.spark.live_slots import LiveSlots, _Slots
 from flows.spark.warmth import Warmth
 from mm2.telemetry.spark_use import LastSpark
+from tests.support import virtual_time
 from tests.support.idle_slots import idle_slots
 
 _NONE = frozenset[str]()
 _BUNDLE = frozenset({"A->B/0"})
 _NO_EXECUTOR = _Slots(_NONE, {"driver:1": 0})
+_STARTING = _Slots(_NONE, {"driver:1": 0, "worker:1": 1})
+_RUNNING = _Slots(_BUNDLE, {"driver:1": 0, "worker:1": 1})
 
 
 def _context() -> Any:
@@ -73,7 +78,7 @@ def node(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 async def test_it_says_so_once_and_when_it_has_one(node: _Node) -> None:
-    assert await node.sees(_NO_EXECUTOR, seconds=15) == []
+    assert await node.sees(_NO_EXECUTOR, seconds=30) == []
     assert await node.sees(_NO_EXECUTOR, seconds=50) == ["spark.no_executor"]
     assert not node.is_shown_as_warm()
     node.calls.empty_job.set_result(True)
@@ -83,20 +88,38 @@ async def test_it_says_so_once_and_when_it_has_one(node: _Node) -> None:
 
 
 async def test_one_that_starts_in_an_executor_is_given_time(node: _Node) -> None:
-    starting = _Slots(_NONE, {"driver:1": 0, "worker:1": 1})
-    assert await node.sees(starting, seconds=50) == []
+    assert await node.sees(_STARTING, seconds=50) == []
     assert not node.is_shown_as_warm()
 
 
 async def test_a_task_that_runs_makes_it_warm_though_the_empty_one_waits(node: _Node) -> None:
-    await node.sees(_Slots(_BUNDLE, {"driver:1": 0, "worker:1": 1}), submitted=_BUNDLE)
+    await node.sees(_RUNNING, submitted=_BUNDLE)
     assert node.is_shown_as_warm()
-    await node.warmth.wait()
 
 
-async def test_of_a_task_that_waits_there_is_another_event(node: _Node) -> None:
+async def test_a_leader_without_executors_starves_and_an_empty_job_waits_for_one(
+    node: _Node,
+) -> None:
+    node.calls.empty_job.set_result(True)
+    await node.sees(_RUNNING, submitted=_BUNDLE)
+    node.calls.empty_job = Future()
     events = await node.sees(_NO_EXECUTOR, submitted=_BUNDLE, seconds=50)
-    assert events == ["spark.no_slot"]
+    assert events == ["spark.no_slot", "spark.no_executor"]
+    assert not node.is_shown_as_warm()
+    # Its flow has gone to another node by now.
+    assert await node.sees(_NO_EXECUTOR, seconds=50) == []
+    assert await node.sees(_STARTING) == []
+    node.calls.empty_job.set_result(True)
+    assert await node.sees(_STARTING) == ["spark.executor_given"]
+
+
+async def test_an_empty_job_that_still_waits_is_not_doubled(node: _Node) -> None:
+    await node.sees(_RUNNING, submitted=_BUNDLE)
+    first, node.calls.empty_job = node.calls.empty_job, Future()
+    await node.sees(_NO_EXECUTOR, submitted=_BUNDLE, seconds=50)
+    assert not node.is_shown_as_warm()
+    first.set_result(True)
+    assert await node.sees(_STARTING, submitted=_BUNDLE) == ["spark.executor_given"]
 
 
 async def test_another_application_has_to_be_given_an_executor_anew(node: _Node) -> None:
@@ -104,15 +127,54 @@ async def test_another_application_has_to_be_given_an_executor_anew(node: _Node)
     await node.sees(_NO_EXECUTOR)
     node.calls.empty_job = Future()
     node.warmth.begin(_context())
-    assert "spark.no_executor" in await node.sees(_NO_EXECUTOR, seconds=50)
+    assert await node.sees(_NO_EXECUTOR, seconds=50) == ["spark.no_executor"]
     assert not node.is_shown_as_warm()
 
 
+def test_the_node_is_told_when_it_is_warm_and_when_it_starves(node: _Node) -> None:
+    told: list[bool] = []
+
+    async def work() -> None:
+        following = asyncio.ensure_future(node.warmth.follow(told.append))
+        await asyncio.sleep(600)
+        assert told == []
+        node.calls.empty_job.set_result(True)
+        await asyncio.sleep(600)
+        assert told == [True]
+        node.calls.empty_job = Future()
+        starve = partial(node.warmth.note, _context(), is_idle=False, runs=False, executors=0)
+        starve(0.0)
+        await asyncio.sleep(600)
+        assert told == [True]
+        starve(30.0)
+        await asyncio.sleep(600)
+        node.calls.empty_job.set_result(True)
+        await asyncio.sleep(600)
+        following.cancel()
+
+    virtual_time.run(work())
+    assert told == [True, False, True]
+
+
 async def test_in_one_process_nothing_is_waited_for_that_a_job_makes_needless() -> None:
+    told: list[bool] = []
     with ThreadPoolExecutor(1) as threads:
-        warmth = Warmth(threads, is_cluster=False, after_s=600.0)
-        await warmth.wait()  # Nothing was to be started.
-        warmth.begin(_context())
-        warmth.skip()
-        await warmth.wait()
-        assert warmth.is_reached
+        found = Warmth(threads, is_cluster=False, after_s=600.0)
+        await found.follow(told.append)  # Nothing was to be started.
+        found.begin(_context())
+        found.skip()
+        await found.follow(told.append)
+    assert told == [True, True]
+
+
+async def test_on_a_cluster_a_job_of_a_flow_has_no_empty_one_beside_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(warmth, "runs_empty_job", pytest.fail)
+    with ThreadPoolExecutor(1) as threads:
+        found = Warmth(threads, is_cluster=True, after_s=600.0)
+        found.begin(_context())
+        found.skip()
+    assert not found.is_reached
+    found.note(_context(), 0.0, is_idle=False, runs=True, executors=1)
+    assert found.is_reached
