@@ -33,11 +33,13 @@ class Slots:
 
     Args:
         count: how many there are; None if a cluster gives them, as many as it has.
+        most: how many a cluster may give, where that is known.
     """
 
-    def __init__(self, count: int | None) -> None:
+    def __init__(self, count: int | None, *, most: int | None = None) -> None:
         self._is_cluster = count is None
-        self._count = _ENOUGH if count is None else count
+        self._most = max(1, most) if most is not None else _ENOUGH
+        self._count = self._most if count is None else count
         self._ledger = SlotLedger(self._count)
         self._flows: set[FlowSlots] = set()
         self._is_news = asyncio.Event()
@@ -92,8 +94,8 @@ class Slots:
         return max(0, self._ledger.wanted - self._count)
 
     def are_used_up(self, running: int) -> bool:
-        """Whether flows could use more than there are, and as many bundles run as may."""
-        return self.are_short() and running >= self._count
+        """Whether flows could use more, which may come, and as many bundles run as may."""
+        return self.are_short() and self._count < self._most and running >= self._count
 
     def narrow(self, count: int) -> bool:
         """Has flows do with fewer slots, at least one; says if they divide partitions anew."""
@@ -114,7 +116,9 @@ class Slots:
 
     def why_none(self) -> str:
         """What to say where there is no slot."""
-        return f"all {self._count} slots of Spark are taken: {self.remedy}"
+        is_limit = self._is_cluster and self._count == self._most
+        remedy = "raise spark.cores.max, or lower tasks.max" if is_limit else self.remedy
+        return f"all {self._count} slots of Spark are taken: {remedy}"
 
     @property
     def remedy(self) -> str:

@@ -12,6 +12,8 @@ _LOCAL: Final = re.compile(r"local(?:\[\s*([0-9]+|\*)\s*(?:,\s*[0-9]+\s*)?\])?")
 DEFAULT_MASTER: Final = "local[1024,1]"
 """Slots cannot be added to a running local Spark, and cost nothing; tasks.max may be raised."""
 
+_MOST_CORES: Final = "spark.cores.max"
+
 FlowT = TypeVar("FlowT", bound=Hashable)
 
 
@@ -46,6 +48,23 @@ def slots_of(master: str, task_cpus: str = "1") -> int | None:
         return None
     cpus = int(task_cpus) if task_cpus.isdecimal() else 1
     return int(found[1] or 1) // max(1, cpus)
+
+
+def most_slots(settings: Mapping[str, str]) -> int | None:
+    """
+    The slots that an application has on a cluster at most, by its own settings.
+
+    Args:
+        settings: of Spark; what is no number is for Spark to refuse.
+    """
+    cores, of_executor, of_task = (
+        settings.get(key, "1") for key in (_MOST_CORES, "spark.executor.cores", "spark.task.cpus")
+    )
+    is_bounded = _MOST_CORES in settings
+    if not is_bounded or not all(each.isdecimal() for each in (cores, of_executor, of_task)):
+        return None
+    each = max(1, int(of_executor))
+    return int(cores) // each * (each // max(1, int(of_task)))
 
 
 def fair_shares(

@@ -8,6 +8,7 @@ from mm2.core.balancing.spark_slots import (
     SlotLedger,
     fair_shares,
     has_a_slot_per_core,
+    most_slots,
     slots_of,
     with_cores,
 )
@@ -37,6 +38,24 @@ def test_only_a_spark_on_one_machine_has_a_number_of_slots(master: str, slots: i
 def test_a_task_may_take_several_cores(cpus: str, slots: int) -> None:
     assert slots_of("local[5]", cpus) == slots
     assert slots_of("local[*]", cpus) is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "slots"),
+    [
+        ({}, None),
+        ({"spark.cores.max": "3"}, 3),
+        ({"spark.cores.max": "3", "spark.executor.cores": "2"}, 2),
+        ({"spark.cores.max": "8", "spark.executor.cores": "4", "spark.task.cpus": "3"}, 2),
+        ({"spark.cores.max": "1", "spark.executor.cores": "2"}, 0),
+        ({"spark.cores.max": "many"}, None),
+        ({"spark.cores.max": "3", "spark.executor.cores": "0", "spark.task.cpus": "0"}, 3),
+    ],
+)
+def test_an_application_has_no_more_slots_than_its_cores(
+    settings: dict[str, str], slots: int | None
+) -> None:
+    assert most_slots(settings) == slots
 
 
 def test_all_cores_of_the_machine_are_so_many() -> None:

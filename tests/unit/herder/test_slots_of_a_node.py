@@ -150,3 +150,22 @@ def test_as_many_running_tasks_as_slots_change_nothing() -> None:
     flow.join(slots).request(2)
     slots.narrow(2)
     assert flow.changes == 0
+
+
+def test_a_cluster_gives_no_more_slots_than_an_application_may_have() -> None:
+    slots, flow = Slots(None, most=2), _Flow()
+    own = flow.join(slots)
+    assert own.request(3) == 2
+    assert not slots.are_used_up(2)
+    assert slots.why_none().endswith("raise spark.cores.max, or lower tasks.max")
+    slots.narrow(1)
+    assert own.request(3) == 1
+    assert slots.are_used_up(1)
+    assert "add workers" in slots.why_none()
+    slots.widen()
+    assert own.request(3) == 2
+    assert not slots.are_used_up(2)
+
+
+def test_an_application_has_a_slot_even_if_it_may_have_no_core() -> None:
+    assert _Flow().join(Slots(None, most=0)).request(3) == 1
