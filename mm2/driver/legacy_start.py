@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from mm2.config.legacy import flags
 from mm2.config.legacy.copy_plan import ArgumentErrors, CopyPlan
-from mm2.core.balancing.spark_slots import slots_of
+from mm2.core.balancing.spark_slots import MOST_CORES, most_slots, slots_of
 from mm2.driver.start import foreground
 from mm2.errors import ConfigError
 
@@ -73,13 +73,17 @@ def _check(plan: CopyPlan, jobs: SparkJobs) -> None:
 
 def _too_many_streams(streams: int, jobs: SparkJobs) -> list[ConfigError]:
     """A stream runs until the end: one for which Spark has no room would never begin."""
-    master = jobs.settings["spark.master"]
-    room = slots_of(master, jobs.settings.get("spark.task.cpus", "1"))
+    settings = jobs.settings
+    key, remedy = "spark.master", "Leave spark.master and spark.task.cpus out"
+    room = slots_of(settings[key], settings.get("spark.task.cpus", "1"))
+    if room is None:
+        key, remedy = MOST_CORES, f"Raise {MOST_CORES}"
+        room = most_slots(settings)
     if room is None or streams <= room:
         return []
     message = (
-        f"{flags.STREAMS} {streams}: Spark runs {room} at the same time with spark.master={master}."
-        " Leave spark.master and spark.task.cpus out, or have fewer streams."
+        f"{flags.STREAMS} {streams}: Spark runs {room} at the same time with {key}={settings[key]}."
+        f" {remedy}, or have fewer streams."
     )
     return [ConfigError(message, key=flags.STREAMS, value=str(streams))]
 

@@ -12,7 +12,7 @@ _LOCAL: Final = re.compile(r"local(?:\[\s*([0-9]+|\*)\s*(?:,\s*[0-9]+\s*)?\])?")
 DEFAULT_MASTER: Final = "local[1024,1]"
 """Slots cannot be added to a running local Spark, and cost nothing; tasks.max may be raised."""
 
-_MOST_CORES: Final = "spark.cores.max"
+MOST_CORES: Final = "spark.cores.max"
 
 FlowT = TypeVar("FlowT", bound=Hashable)
 
@@ -58,9 +58,9 @@ def most_slots(settings: Mapping[str, str]) -> int | None:
         settings: of Spark; what is no number is for Spark to refuse.
     """
     cores, of_executor, of_task = (
-        settings.get(key, "1") for key in (_MOST_CORES, "spark.executor.cores", "spark.task.cpus")
+        settings.get(key, "1") for key in (MOST_CORES, "spark.executor.cores", "spark.task.cpus")
     )
-    is_bounded = _MOST_CORES in settings
+    is_bounded = MOST_CORES in settings
     if not is_bounded or not all(each.isdecimal() for each in (cores, of_executor, of_task)):
         return None
     each = max(1, int(of_executor))

@@ -44,7 +44,12 @@ def refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Refused:
 
 @pytest.mark.parametrize(
     ("spark", "streams"),
-    [("spark.master=local[2]", 2), ("spark.master=spark://m:7077", 9), ("", 9)],
+    [
+        ("spark.master=local[2]", 2),
+        ("spark.master=spark://m:7077", 9),
+        ("spark.master=spark://m:7077\nspark.cores.max=9", 9),
+        ("", 9),
+    ],
 )
 def test_streams_for_which_spark_may_have_room_start(
     refused: Refused, spark: str, streams: int
@@ -67,6 +72,13 @@ def test_a_stream_for_which_spark_has_no_room_is_refused(
     (line,) = refused("--num.streams", str(room + 1), producer=spark)
     assert line.startswith(f"--num.streams {room + 1}: Spark runs {room} at the same time with")
     assert "Leave spark.master and spark.task.cpus out, or have fewer streams." in line
+
+
+def test_a_stream_beyond_the_cores_of_its_application_is_refused(refused: Refused) -> None:
+    spark = "spark.master=spark://m:7077\nspark.cores.max=3"
+    (line,) = refused("--num.streams", "4", producer=spark)
+    assert line.startswith("--num.streams 4: Spark runs 3 at the same time with spark.cores.max=3")
+    assert line.endswith("Raise spark.cores.max, or have fewer streams.")
 
 
 @pytest.mark.parametrize(
