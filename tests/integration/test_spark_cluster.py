@@ -214,7 +214,16 @@ def test_a_flow_goes_on_with_the_workers_that_are_left_and_uses_late_ones(
         spark.add_worker()
         eventually(spark.tasks, until=lambda count: count == 2)
         copying.goes_on()
+        # From two bundles to one, which takes all partitions, and to two again.
+        eventually(lambda: _slots(mirror), until=lambda seen: seen == [1, 2])
+        eventually(lambda: pids()[1], until=lambda pid: pid != last)
         assert mirror.stop() == 0
+
+
+def _slots(mirror: Mirror) -> list[int]:
+    """How many slots flows have had, one after the other."""
+    lines = (line for line in mirror.text().splitlines() if '"spark.slots_changed"' in line)
+    return [json.loads(line)["slots"] for line in lines]
 
 
 @pytest.mark.thorough
