@@ -31,6 +31,8 @@ _CONF: Final = {
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
     "spark.sql.execution.python.udf.buffer.size": "64",
     "spark.sql.execution.pandas.udf.buffer.size": "64",
+    # Java is generated for the expressions all the same, and compiled sooner without their stage.
+    "spark.sql.codegen.wholeStage": "false",
     # Without pandas, which is not needed.
     "spark.sql.execution.arrow.useLargeVarTypes": "false",
     # ${env:...} would put what only this process knows into records.

@@ -47,6 +47,12 @@ def test_a_spark_of_the_users_own_is_left_to_its_script(monkeypatch: pytest.Monk
     assert direct_command(dict(DEFAULTS)) is None
 
 
+def test_no_library_is_loaded_that_only_slows_the_first_session_of_sql_down() -> None:
+    names = [jar.name for jar in sparks_jars()]
+    assert any(name.startswith("spark-sql_") for name in names)
+    assert not any(name.startswith("spark-mllib_") for name in names)
+
+
 def test_an_archive_is_used_if_there_is_one() -> None:
     java = java_launcher()
     assert java is not None
