@@ -17,7 +17,7 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from flows.source.transform.sql_chain import LITERALS
-from flows.source.transform.sql_columns import FAILED, MADE
+from flows.source.transform.sql_columns import FAILED, LEFT_OUT, MADE, STAYS
 from flows.spark.sql_reasons import SqlReasons, children_of, kind_of, nodes_of
 from mm2.config.keys.keys_mm2 import SQL
 from mm2.config.text.expressions import RESOLVED, hide
@@ -46,6 +46,7 @@ _RESULTS: Final = {
 }
 _WRITTEN: Final = {"void": "NULL"}
 _RECORD: Final = "mm2_record"
+_CHOICE: Final = "choice"
 _NAMES: Final = ("UnresolvedAttribute", "UnresolvedNamedLambdaVariable")
 _LAMBDA: Final = "LambdaFunction"
 _STARS: Final = ("UnresolvedStar", "UnresolvedStarExceptOrReplace", "UnresolvedStarWithColumns")
@@ -81,6 +82,7 @@ class SqlExpressions:
     ) -> None:
         self._session = session
         self._texts = texts
+        self._only_chooses = texts.keys() == {"where"}
         conf = session.sparkContext.getConf()
         is_shown = any(str(conf.get(key)).strip().lower() == "true" for key in _SHOWN_BY)
         self._to_hide = [name for name in texts if is_shown and f"{SQL}{name}" in provided]
@@ -147,35 +149,42 @@ class SqlExpressions:
         return ""
 
     def columns(self) -> list[str]:
-        """The columns of a record that the expressions name, and the offset, in a fixed order."""
+        """The columns of a record that the expressions name, at least one, in a fixed order."""
         named = {
             _parts(each)[0].lower()
             for text in self._texts.values()
             for each in nodes_of(self._parsed(text))
             if kind_of(each) in _NAMES
         }
-        return [name for name in COLUMNS if name in named or name == "offset"]
+        return [name for name in COLUMNS if name in named] or ["offset"]
 
     def made(self, records: str, name: str) -> Any:
         """
         A column of Spark's: for each struct of the array ``records`` what becomes of the record.
 
-        Its field ``made`` is null if the record is to be left out. If that cannot be told its field
-        ``failed`` has the reason, and is null otherwise.
+        Where expressions only choose records it is ``STAYS``, ``LEFT_OUT``, or the reason why it
+        cannot be told. Otherwise it is a struct. Its field ``made`` is null if the record is to be
+        left out. If that cannot be told its field ``failed`` has the reason, and is null otherwise.
         """
-        copy = ", ".join(
-            f"'{column}', {self._copied(column)}" for column in self._texts if column != "where"
-        )
-        # A struct needs a field.
-        copy = f"named_struct({copy or repr('any') + ', 1'})"
         where = f"({self._texts.get('where', 'true')}\n)"
-        made = f"'{MADE}', if({where}, {copy}, NULL), '{FAILED}', CAST(NULL AS BINARY)"
-        text = f"transform({records}, {_RECORD} -> named_struct({made}))"
-        failed = self._parsed(f"named_struct('{MADE}', NULL, '{FAILED}', NULL)")
-        *names, _ = children_of(failed)
-        failed = failed.withNewChildren(self._sequence([*names, self._reason()]))
+        if self._only_chooses:
+            choice = f"if({where}, {_bytes(STAYS)}, {_bytes(LEFT_OUT)})"
+            made, failed = f"named_struct('{_CHOICE}', {choice})", self._reason()
+        else:
+            named = [name for name in self._texts if name != "where"]
+            copy = ", ".join(f"'{column}', {self._copied(column)}" for column in named)
+            made = f"'{MADE}', if({where}, named_struct({copy}), NULL)"
+            made = f"named_struct({made}, '{FAILED}', CAST(NULL AS BINARY))"
+            failed = self._failed(self._reason())
+        text = f"transform({records}, {_RECORD} -> {made})"
         whole = self._of_records(self._parsed_hidden(text), frozenset(), failed)
         return getattr(self._column(whole), "as")(name)
+
+    def _failed(self, reason: Any) -> Any:
+        """What becomes of a record for which this is the reason, as a struct."""
+        failed = self._parsed(f"named_struct('{MADE}', NULL, '{FAILED}', NULL)")
+        *names, _ = children_of(failed)
+        return failed.withNewChildren(self._sequence([*names, reason]))
 
     def _reason(self) -> Any:
         """Why Spark fails for a record, of columns as the user writes them."""
@@ -252,7 +261,11 @@ class SqlExpressions:
 
     def _told(self, made: Any, failed: Any) -> Any:
         """What a record becomes; what an expression raises would end the task."""
+        # Only a struct: of what else is tried, the optimizer moves parts out of ``TryEval``.
         tried = self._catalyst.expressions.TryEval(made)
+        if self._only_chooses:
+            extract = self._catalyst.analysis.UnresolvedExtractValue
+            tried = extract(tried, self._parsed(f"'{_CHOICE}'"))
         return self._catalyst.expressions.Coalesce(self._sequence([tried, failed]))
 
     def _sequence(self, items: list[Any]) -> Any:
@@ -262,6 +275,10 @@ class SqlExpressions:
 def _parts(name: Any) -> list[str]:
     found = name.nameParts()
     return [str(found.apply(at)) for at in range(found.size())]
+
+
+def _bytes(data: bytes) -> str:
+    return f"X'{data.hex()}'"
 
 
 def _first_line(error: Py4JJavaError) -> str:

@@ -82,9 +82,11 @@ async def test_null_is_what_a_record_has_not_and_false_for_a_condition(engine: S
     (whole, *_), _ = await _made(engine, sql, 4)
     only_where = {"where": "VALUE LIKE '%a%'"}
     (kept, *_), _ = await _made(engine, only_where, 4)
+    (none, *_), _ = await _made(engine, {"where": "CAST(NULL AS BOOLEAN)"}, 4)
     (unseen, *_), _ = await _made(engine, {"timestamp": "timestamp"}, 4)
     assert [(each.offset, each.value) for each in whole] == [(100, None), (101, None), (103, None)]
     assert kept == [record for record in records(4) if b"a" in (record.value or b"")]
+    assert none == []
     assert unseen == records(4)
 
 
@@ -112,6 +114,13 @@ _FAILING: Final = (
         f"where: {_NUMBER} fails",
         f"; operands: {_TEXT}",
         f" where {_TEXT} is k1",
+    ),
+    # Branches that are constants are such that Spark's optimizer moves what is around them in.
+    (
+        {"where": f"if({_NUMBER} > 1, true, false)"},
+        f"where: if({_NUMBER} > 1, true, false) fails",
+        "",
+        "",
     ),
     (
         {"where": "true", "value": f"concat({_TEXT}, raise_error({_TEXT}))"},

@@ -60,7 +60,7 @@ class SqlChain:
         self.record = record
         self._literals = pa.array([literals], pa.list_(pa.string()))
         self._rows: queue.SimpleQueue[pa.RecordBatch | None] = queue.SimpleQueue()
-        self._waiting: dict[int, Future[pa.StructArray]] = {}
+        self._waiting: dict[int, Future[pa.Array]] = {}
         self._numbers = itertools.count()
         # Of this user alone: who can connect says what becomes of records.
         self._folder = Path(tempfile.mkdtemp(prefix="mm2-sql-", dir=_short_folder()))
@@ -69,8 +69,8 @@ class SqlChain:
         self._listener.bind(self._path)
         self._listener.listen()
 
-    async def evaluate(self, records: pa.StructArray) -> pa.StructArray:
-        """What Spark makes of records: a struct for each."""
+    async def evaluate(self, records: pa.StructArray) -> pa.Array:
+        """What Spark makes of records: an item for each."""
         number, answer = next(self._numbers), Future[Any]()
         answer.set_running_or_notify_cancel()  # who does not wait any longer is answered, too
         self._waiting[number] = answer

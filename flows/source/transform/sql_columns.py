@@ -29,6 +29,10 @@ MADE: Final = "made"
 FAILED: Final = "failed"
 """The field that says why Spark fails for the record, as bytes of UTF-8; null where it does not."""
 
+STAYS: Final = b""
+LEFT_OUT: Final = b"-"
+"""What Spark says of a record where expressions only choose; anything else is why it fails."""
+
 _NO_ANSWER: Final = pa.scalar(b"Spark does not say what becomes of the record", pa.binary())
 
 
@@ -38,7 +42,7 @@ def sql_transform() -> ColumnHandle:
     if chain is None:
         raise TransformError("expressions of SQL need a task of Spark's")
 
-    async def answers_of(batch: pa.RecordBatch) -> pa.StructArray:
+    async def answers_of(batch: pa.RecordBatch) -> pa.Array:
         return await chain.evaluate(as_sql(batch, chain.record))
 
     async def change(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -83,7 +87,7 @@ def as_sql(batch: pa.RecordBatch, record: pa.StructType) -> pa.StructArray:
     return pa.StructArray.from_arrays(columns, fields=list(record))
 
 
-def changed(batch: pa.RecordBatch, answers: pa.StructArray) -> pa.RecordBatch:
+def changed(batch: pa.RecordBatch, answers: pa.Array) -> pa.RecordBatch:
     """
     What becomes of records, by what Spark says of each.
 
@@ -93,20 +97,31 @@ def changed(batch: pa.RecordBatch, answers: pa.StructArray) -> pa.RecordBatch:
     """
     if failed := _failed(answers).drop_null().to_pylist():
         raise TransformError(_why(failed, len(batch)))
-    made, rows = answers.field(MADE), batch
-    if made.null_count:  # to filter copies all
-        is_kept = made.is_valid()
-        made, rows = made.filter(is_kept), batch.filter(is_kept)
+    if not pa.types.is_struct(answers.type):
+        return _chosen(batch, pc.equal(answers, STAYS))
+    made = answers.field(MADE)
+    is_kept = made.is_valid()
+    rows = _chosen(batch, is_kept)
+    if rows is not batch:
+        made = made.filter(is_kept)
     for field, column in zip(made.type, made.flatten(), strict=True):
         at = SCHEMA.get_field_index(field.name)
-        if at >= 0:
-            rows = rows.set_column(at, field.name, _given(field.name, column))
+        rows = rows.set_column(at, field.name, _given(field.name, column))
     return as_records(rows)
 
 
-def _failed(answers: pa.StructArray) -> pa.Array:
+def _chosen(batch: pa.RecordBatch, is_kept: pa.BooleanArray) -> pa.RecordBatch:
+    """To filter copies all; where none is left out it is the same batch."""
+    return batch if is_kept.true_count == len(batch) else batch.filter(is_kept)
+
+
+def _failed(answers: pa.Array) -> pa.Array:
     """Why records fail, null for those that do not; one that is left out has an answer, too."""
-    return pc.if_else(answers.is_valid(), answers.field(FAILED), _NO_ANSWER)
+    if pa.types.is_struct(answers.type):
+        return pc.if_else(answers.is_valid(), answers.field(FAILED), _NO_ANSWER)
+    said = answers.fill_null(_NO_ANSWER)
+    is_told = pc.or_(pc.equal(said, STAYS), pc.equal(said, LEFT_OUT))
+    return pc.if_else(is_told, pa.scalar(None, said.type), said)
 
 
 def _why(failed: Sequence[bytes], count: int) -> str:

@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from flows.source.transform.sql_columns import changed
+from flows.source.transform.sql_columns import LEFT_OUT, STAYS, changed
 from mm2.core.handled_records import SourceRecord
 from mm2.core.transforms.column_schema import columns_of, rows_of
+from mm2.errors import TransformError
 from tests.support.transform_chains import record
 
 _COPY = pa.struct({"value": pa.binary(), "partition": pa.int32()})
-_ANY = pa.struct({"any": pa.int32()})
 
 
 def _records(count: int) -> list[SourceRecord]:
@@ -47,9 +47,27 @@ def test_rows_have_what_the_answers_say_or_are_left_out(
     ]
 
 
-@pytest.mark.parametrize("dropped", [(), (1, 2)])
-def test_rows_stay_as_they_are_where_only_some_are_chosen(dropped: Sequence[int]) -> None:
-    made = [None if at in dropped else {"any": 1} for at in range(4)]
+@pytest.mark.parametrize("dropped", [(), (1, 2), range(4)])
+@pytest.mark.parametrize("skipped", [0, 2])
+def test_rows_stay_as_they_are_where_only_some_are_chosen(
+    dropped: Sequence[int], skipped: int
+) -> None:
+    said = [LEFT_OUT if at in dropped else STAYS for at in range(4)]
+    answers = pa.array([LEFT_OUT] * skipped + said, pa.binary()).slice(skipped)
     records = _records(4)
-    found = rows_of(changed(columns_of(records), _answers(made, _ANY)))
+    found = rows_of(changed(columns_of(records), answers))
     assert found == [each for at, each in enumerate(records) if at not in dropped]
+
+
+@pytest.mark.parametrize(
+    ("said", "reason"),
+    [
+        ([STAYS, b"why \xff", LEFT_OUT], "fails for 1 of 3 records: why \N{REPLACEMENT CHARACTER}"),
+        ([STAYS, None, b"why"], "fails for 2 of 3 records: Spark does not say"),
+        ([None], "Spark does not say"),
+    ],
+)
+def test_a_row_without_a_choice_fails_all(said: Sequence[bytes | None], reason: str) -> None:
+    rows = columns_of(_records(len(said)))
+    with pytest.raises(TransformError, match=reason):
+        changed(rows, pa.array(said, pa.binary()))
