@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.udf import UserDefinedFunction
 from pyspark.util import PythonEvalType
 
-from flows.source.transform.sql_chain import LITERALS, SqlChain, answered
+from flows.source.transform.sql_chain import BUFFER, LITERALS, SqlChain, answered
 from flows.source.transform.sql_columns import record_type
 from flows.spark.sql_expressions import COLUMNS, SqlExpressions
 
@@ -29,8 +29,8 @@ T = TypeVar("T")
 _CONF: Final = {
     # A row goes on as soon as it is there. The buffers are of bytes.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "1",
-    "spark.sql.execution.python.udf.buffer.size": "64",
-    "spark.sql.execution.pandas.udf.buffer.size": "64",
+    "spark.sql.execution.python.udf.buffer.size": f"{BUFFER}",
+    "spark.sql.execution.pandas.udf.buffer.size": f"{BUFFER}",
     # Java is generated for the expressions all the same, and compiled sooner without their stage.
     "spark.sql.codegen.wholeStage": "false",
     # Without pandas, which is not needed.
@@ -92,7 +92,7 @@ def run_with_sql(
     record = ", ".join(f"{name}: {COLUMNS[name]}" for name in columns)
     kinds = (
         f"number BIGINT, path STRING, result BINARY, records ARRAY<STRUCT<{record}>>,"
-        f" {LITERALS} ARRAY<STRING>"
+        f" {LITERALS} ARRAY<STRING>, push BINARY"
     )
     sent = _mapped(session.range(0, 1, 1, 1), run, kinds)
     kept = [sent[name]._jc for name in ("number", "path", "result")]  # noqa: SLF001

@@ -24,7 +24,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
@@ -37,8 +37,13 @@ _TICK_S: Final = 1.0
 _MOST_OF_A_PATH: Final = 80
 """Bytes of the folder for temporary files; a socket's whole path may have 107."""
 
-_PADDING: Final = 2
-"""Rows that push another out of the buffers in which it would wait."""
+BUFFER: Final = 64
+"""Bytes that Spark's buffers hold."""
+
+_PUSH: Final = b"-" * (2 * BUFFER)
+"""What comes last of each batch of rows, whose end would wait in such a buffer otherwise."""
+
+_Request: TypeAlias = tuple[int, pa.StructArray]
 
 LITERALS: Final = "mm2_literals"
 """The column of texts that expressions read, and that are not to stand in them."""
@@ -58,8 +63,8 @@ class SqlChain:
 
     def __init__(self, record: pa.StructType, literals: Sequence[str] = ()) -> None:
         self.record = record
-        self._literals = pa.array([literals], pa.list_(pa.string()))
-        self._rows: queue.SimpleQueue[pa.RecordBatch | None] = queue.SimpleQueue()
+        self._literals = literals
+        self._requests: queue.SimpleQueue[_Request | None] = queue.SimpleQueue()
         self._waiting: dict[int, Future[pa.Array]] = {}
         self._numbers = itertools.count()
         # Of this user alone: who can connect says what becomes of records.
@@ -74,7 +79,7 @@ class SqlChain:
         number, answer = next(self._numbers), Future[Any]()
         answer.set_running_or_notify_cancel()  # who does not wait any longer is answered, too
         self._waiting[number] = answer
-        self._rows.put(self._row(number, records=records))
+        self._requests.put((number, records))
         return await asyncio.wrap_future(answer)
 
     def run(self, work: Callable[[], Any]) -> Iterator[pa.RecordBatch]:
@@ -84,7 +89,7 @@ class SqlChain:
             threading.Thread(target=target, name=f"sql-{name}", daemon=True).start()
         try:
             yield from self._sent()
-            yield self._row(result=pickle.dumps(done.result()))
+            yield self._rows(result=pickle.dumps(done.result()))
         finally:
             # Closing alone does not wake who waits for a connection.
             with suppress(OSError):
@@ -98,40 +103,40 @@ class SqlChain:
             done.set_result(work())
         except BaseException as error:  # noqa: BLE001 - raised again where Spark sees it
             done.set_exception(error)
-        self._rows.put(None)
+        self._requests.put(None)
 
     def _sent(self) -> Iterator[pa.RecordBatch]:
-        padding = self._row()
         # The other worker connects, and nothing is left of the socket if this one is killed.
-        yield from [padding] * (_PADDING + 1)
+        yield self._rows()
         while True:
             try:
-                row = self._rows.get(timeout=_TICK_S)
+                request = self._requests.get(timeout=_TICK_S)
             except queue.Empty:
-                yield padding
+                yield self._rows(count=1)
                 continue
-            if row is None:
+            if request is None:
                 return
-            yield row
-            if self._rows.empty():
-                yield from [padding] * _PADDING
+            yield self._rows(*request)
 
-    def _row(
+    def _rows(
         self,
         number: int | None = None,
-        *,
         records: pa.StructArray | None = None,
+        *,
         result: bytes | None = None,
+        count: int = 2,
     ) -> pa.RecordBatch:
-        if records is None:
-            records = pa.array([], self.record)
+        """A row, and others that say nothing: Spark passes a row on when it has the next."""
+        records = pa.array([], self.record) if records is None else records
+        nothing = [None] * (count - 1)
         return pa.record_batch(
             {
-                "number": pa.array([number], pa.int64()),
-                "path": pa.array([self._path], pa.string()),
-                "result": pa.array([result], pa.binary()),
-                "records": pa.ListArray.from_arrays([0, len(records)], records),
-                LITERALS: self._literals,
+                "number": pa.array([number, *nothing], pa.int64()),
+                "path": pa.array([self._path] * count, pa.string()),
+                "result": pa.array([result, *nothing], pa.binary()),
+                "records": pa.ListArray.from_arrays([0, *[len(records)] * count], records),
+                LITERALS: pa.array([self._literals] * count, pa.list_(pa.string())),
+                "push": pa.array([*nothing, _PUSH], pa.binary()),
             }
         )
 

@@ -29,12 +29,22 @@ def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def _of_spark(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Makes of each record what it is."""
     for row in rows:
-        number, path, result, records, _ = row.columns
+        number, path, result, records, _, _ = row.columns
         yield pa.record_batch({"n": number, "p": path, "r": result, "m": records})
 
 
+def _late(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Passes a row on when it has the next one, as Spark does."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in rows:
+        waiting += [batch.slice(at, 1) for at in range(len(batch))]
+        yield from waiting[:-1]
+        del waiting[:-1]
+    yield from waiting
+
+
 def _result(chain: SqlChain, work: Callable[[], Any]) -> Any:
-    (batch,) = answered(_of_spark(chain.run(work)))
+    (batch,) = answered(_of_spark(_late(chain.run(work))))
     return pickle.loads(batch.column(0)[0].as_py())
 
 
@@ -71,6 +81,22 @@ def test_who_is_killed_leaves_no_socket_even_if_nothing_was_asked(folder: Path) 
     chain = SqlChain(_RECORD)
     assert list(folder.iterdir())
     assert _result(chain, work) == [{"offset": 5}, {"offset": 7}]
+
+
+def test_answers_do_not_wait_for_the_next_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flows.source.transform.sql_chain._TICK_S", 600.0)
+    chain = SqlChain(_RECORD)
+    asked = _result(chain, lambda: [_asks(chain) for _ in range(3)])
+    assert asked == [[{"offset": 5}, {"offset": 7}]] * 3
+
+
+def test_who_asks_for_nothing_finds_out_that_spark_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("flows.source.transform.sql_chain._TICK_S", 0.01)
+    chain, is_over = SqlChain(_RECORD), threading.Event()
+    rows = chain.run(is_over.wait)
+    assert [len(next(rows)) for _ in range(3)] == [2, 1, 1]
+    is_over.set()
+    assert any(batch.column("result")[0].is_valid for batch in rows)
 
 
 def test_a_long_name_of_the_folder_for_temporary_files_does_no_harm(
