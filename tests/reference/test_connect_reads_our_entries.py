@@ -113,7 +113,7 @@ def test_connect_passes_over_what_our_entries_were_made_from(
         eventually(lambda: rest.ask("PUT", f"{path}/config", theirs))
         rest.ask("PUT", f"{path}/pause")
         eventually(lambda: _is_in(rest, unique, "PAUSED"), timeout=200)
-        java.stop(60)
+        java.stop(180)
     found = _stored(file, _nothing)
     assert (found.configs[unique], found.state(unique)) == (theirs, TargetState.PAUSED)
     left = statuses_of(cluster_b, statuses).statuses

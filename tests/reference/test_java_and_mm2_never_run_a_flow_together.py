@@ -45,7 +45,7 @@ def test_whoever_comes_second_copies_nothing_until_the_first_has_gone(
             eventually(lambda: '"flow.refused"' in ours.text())
             copied()
             assert '"flow.led"' not in ours.text()
-            assert java.stop(60) == 143
+            assert java.stop(180) == 143
             copied()
             with Mirror(tmp_path, text, command=java_mirror) as late:
                 eventually(lambda: "InconsistentGroupProtocol" in late.text(), timeout=120)

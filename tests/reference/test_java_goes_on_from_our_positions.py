@@ -62,7 +62,7 @@ def test_java_and_mm2_offsets_speak_of_the_same_positions(
         assert f"the group {source}-mm2 has members" in refused.stderr
         # Java exits without a commit where its tasks have no time for one.
         eventually(listed, until=lambda lines: lines == ends)
-        assert java.stop(60) == 143
+        assert java.stop(180) == 143
     assert listed() == ends
 
 

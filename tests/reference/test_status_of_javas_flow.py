@@ -59,5 +59,5 @@ def test_javas_connectors_and_tasks_are_shown(
         (flow,) = rows("flow")
         assert flow["state"] == "RUNNING"
         assert "Kafka's MirrorMaker runs it" in flow["problems"]
-        java.stop(60)
+        java.stop(180)
     eventually(lambda: rows("flow")[0]["state"], until=lambda state: state == "UNASSIGNED")
