@@ -279,6 +279,9 @@ def test_a_group_comes_back_to_topics_that_both_sides_write(scene: Scene) -> Non
         consume(bootstrap, name, 10, timeout=70)
     commit_group(here, group, {(topic, 0): 4, (copied, 0): 6})
     scene.ok("failover", "execute", "--group", group, "--execute")
+    # Else nobody could tell which of both commits was the later one.
+    for number in range(2):
+        scene.until_looked_at(topic, number)
     assert read_on(there, group, remote, 3) == [b"4", b"5", b"6"]
     assert read_on(there, group, topic, 2) == [b"t6", b"t7"]
     produce(there, topic, [Sample(value=b"t10")])

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from confluent_kafka import OFFSET_STORED, Consumer, TopicPartition
 from mm2.cli.mm2 import main
 from mm2.demo.broker_settings import free_ports
 from tests.support.cluster import Cluster
+from tests.support.eventually import eventually
 from tests.support.in_time import in_time
 from tests.support.records import DEADLINE_S, Sample, commit_group, create_topic, produce
 from tests.support.runbooks import FOLDER, commands
@@ -87,6 +89,24 @@ class Scene:
         result = self.run(*words, file=file)
         assert result.exit_code == 1, result.output
         return result.stderr
+
+    def until_looked_at(self, topic: str, number: int) -> None:
+        """
+        Waits until the flows of both directions have looked at all groups once more.
+
+        Args:
+            topic: has records on both sides.
+            number: another one each time.
+        """
+        group = f"{self.prefix}looked-{number}"
+        for bootstrap, flow in (
+            (self.source.bootstrap, self.flow),
+            (self.target.bootstrap, f"{self.other}->{self.alias}"),
+        ):
+            commit_group(bootstrap, group, {(topic, 0): 1})
+            words = ["checkpoints", str(self.file), "--flow", flow, "--group", group]
+            shown = partial(CliRunner().invoke, main, words)
+            eventually(shown, until=lambda result: result.exit_code == 0)
 
     def follow(self, page: str, heading: str, group: str, file: Path | None = None) -> list[str]:
         """
