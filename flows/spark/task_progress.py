@@ -42,7 +42,9 @@ class ProgressLines:
             return
         self._next = self._clock() + _EVERY_S
         line = json.dumps({"mm2_progress": self._task, "done": done})
-        print(line, file=sys.stderr, flush=True)  # noqa: T201 - the driver reads it
+        # One write, since tasks share the stream; ``print`` writes the end of a line by itself.
+        sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
 
 
 def progress_in(line: str) -> tuple[int, int] | None:
