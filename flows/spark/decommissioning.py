@@ -8,7 +8,7 @@ do not end, so that they would run until the machine goes.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from pyspark import SparkContext
 
@@ -19,16 +19,29 @@ _MOST_TASKS: Final = 100
 """A job has one, and others that have failed."""
 
 
+class Moves(NamedTuple):
+    """
+    Jobs on executors that are to go.
+
+    Attributes:
+        jobs: those for which there is room elsewhere, by their groups.
+        needs_room: whether there are others.
+    """
+
+    jobs: dict[str, int]
+    needs_room: bool
+
+
 def is_enabled(settings: Mapping[str, str]) -> bool:
     """Whether Spark hears of executors that are to go."""
     return settings.get(_ENABLED) == "true"
 
 
-def jobs_to_move(context: SparkContext, groups: Collection[str]) -> dict[str, int]:
+def jobs_to_move(context: SparkContext, groups: Collection[str]) -> Moves:
     """
-    The running jobs on executors that are to go, by their groups; blocks.
+    The running jobs on executors that are to go; blocks.
 
-    No more than others are idle: where there is no room, they run on for as long as they can.
+    Where no other executor is idle, they run on for as long as they can.
     """
     java: Any = context._jsc.sc()  # noqa: SLF001 - nothing else knows
     scheduler = java.taskScheduler()
@@ -37,11 +50,11 @@ def jobs_to_move(context: SparkContext, groups: Collection[str]) -> dict[str, in
         each for each in executors if scheduler.getExecutorDecommissionState(each).isDefined()
     }
     if not leaving:
-        return {}
+        return Moves({}, needs_room=False)
     places = {group: _place_of(context, java, group) for group in sorted(groups)}
     idle = executors - leaving - {executor for executor, _ in places.values()}
     moving = {group: job for group, (executor, job) in places.items() if executor in leaving}
-    return dict(list(moving.items())[: len(idle)])
+    return Moves(dict(list(moving.items())[: len(idle)]), needs_room=len(moving) > len(idle))
 
 
 def begin_again(context: SparkContext, job: int) -> None:

@@ -216,9 +216,12 @@ class LiveSlots:
 
     async def _move(self, context: SparkContext, running: Collection[str]) -> None:
         """Has jobs leave executors that are to go, for others that are idle."""
-        for group, job in (await self._call(jobs_to_move, context, running)).items():
+        moves = await self._call(jobs_to_move, context, running)
+        for group, job in moves.jobs.items():
             log.info("spark.decommissioned", bundle=group)
             await self._call(begin_again, context, job)
+        if moves.needs_room and self._probe is None:
+            self._ask_for_executor(context)
 
     def _tell(self, late: Collection[str]) -> None:
         """Says once of each job that it waits."""
@@ -228,15 +231,19 @@ class LiveSlots:
         self._told = {*late}
 
     def _look_for_more(self, context: SparkContext, *, in_use: int) -> None:
-        """Keeps an empty job waiting for the next executor while flows could use one."""
+        """Has an empty job wait for the next executor while flows could use one."""
         if self._probe is not None and self._probe.done():
             has_run, self._probe = self._probe.result(), None
             # It may also have had the core of a job that has just ended and begins again.
             if has_run and self._slots.are_used_up(in_use):
                 self._slots.widen()
         elif self._probe is None and self._slots.are_used_up(in_use):
-            loop = asyncio.get_running_loop()
-            self._probe = loop.run_in_executor(self._threads, runs_empty_job, context, _PROBE)
+            self._ask_for_executor(context)
+
+    def _ask_for_executor(self, context: SparkContext) -> None:
+        """Spark asks the cluster for what a job needs, and no executor that is to go runs it."""
+        loop = asyncio.get_running_loop()
+        self._probe = loop.run_in_executor(self._threads, runs_empty_job, context, _PROBE)
 
     async def _call(self, call: Callable[..., Any], *arguments: object) -> Any:
         loop = asyncio.get_running_loop()

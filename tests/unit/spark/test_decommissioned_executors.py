@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
+from flows.spark import live_slots
 from flows.spark.decommissioning import begin_again, is_enabled, jobs_to_move
 from flows.spark.engine import SparkEngine
 from flows.spark.jobs import SparkJobs
@@ -76,22 +77,26 @@ class _Context:
 
 
 @pytest.mark.parametrize(
-    ("executors", "places", "expected"),
+    ("executors", "places", "expected", "needs_room"),
     [
-        ({"1": False, "2": False}, {"A->B/0": "1"}, {}),
-        ({"1": True, "2": False}, {"A->B/0": "1"}, {"A->B/0": 0}),
-        ({"1": True}, {"A->B/0": "1"}, {}),
-        ({"1": True, "2": False}, {"A->B/0": "1", "A->B/1": "2"}, {}),
-        ({"1": True, "2": True, "3": False}, {"A->B/0": "1", "A->B/1": "2"}, {"A->B/0": 0}),
-        ({"1": True, "2": False}, {"A->B/0": None}, {}),
+        ({"1": False, "2": False}, {"A->B/0": "1"}, {}, False),
+        ({"1": True, "2": False}, {"A->B/0": "1"}, {"A->B/0": 0}, False),
+        ({"1": True}, {"A->B/0": "1"}, {}, True),
+        ({"1": True, "2": False}, {"A->B/0": "1", "A->B/1": "2"}, {}, True),
+        ({"1": True, "2": True, "3": False}, {"A->B/0": "1", "A->B/1": "2"}, {"A->B/0": 0}, True),
+        ({"1": True, "2": False}, {"A->B/0": None}, {}, False),
     ],
     ids=["none-goes", "moves", "no-other", "no-idle-one", "one-at-a-time", "waits"],
 )
 def test_as_many_move_as_others_are_idle(
-    executors: Mapping[str, bool], places: Mapping[str, str | None], expected: Mapping[str, int]
+    executors: Mapping[str, bool],
+    places: Mapping[str, str | None],
+    expected: Mapping[str, int],
+    *,
+    needs_room: bool,
 ) -> None:
     context: Any = _Context(executors, places)
-    assert jobs_to_move(context, [*places, "C->D/0"]) == expected
+    assert jobs_to_move(context, [*places, "C->D/0"]) == (expected, needs_room)
 
 
 async def _moved(*, moves: bool) -> tuple[list[int], list[str]]:
@@ -105,6 +110,18 @@ async def _moved(*, moves: bool) -> tuple[list[int], list[str]]:
 
 async def test_a_task_that_moves_is_told_of() -> None:
     assert await _moved(moves=True) == ([0], ["spark.decommissioned"])
+
+
+async def test_an_executor_is_asked_for_where_none_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(live_slots, "runs_empty_job", lambda _, group: asked.append(group))
+    context: Any = _Context({"1": True}, {"A->B/0": "1"})
+    running = frozenset({"A->B/0"})
+    with ThreadPoolExecutor(1) as threads:
+        live = idle_slots(threads, moves=True)
+        await live._follow(context, running, _Slots(running, {"d:1": 0, "a:1": 1}))
+    assert asked == ["mm2/next-executor"]
+    assert context.cancelled == []
 
 
 async def test_tasks_that_cannot_begin_again_stay() -> None:
