@@ -36,7 +36,7 @@ def make(archive: Path) -> None:
     """
     # PySpark takes long to import, and is not needed where the archive is there.
     from flows.spark.context import context_of  # noqa: PLC0415
-    from flows.spark.sql_job import run_with_sql  # noqa: PLC0415
+    from flows.spark.sql.job import run_with_sql  # noqa: PLC0415
 
     archive.parent.mkdir(parents=True, exist_ok=True)
     made = archive.with_suffix(f".{os.getpid()}")

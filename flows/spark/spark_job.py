@@ -45,7 +45,7 @@ class SparkJob(Generic[T]):
         title: what Spark's web interface shows; expressions of providers stay hidden.
         work: runs in a Python worker; it and its result must be picklable.
         passwords: the keys of secrets that the work holds, those of ``sql`` included.
-        sql: expressions by columns, in whose midst the work runs (``flows.spark.sql_job``).
+        sql: expressions by columns, in whose midst the work runs (``flows.spark.sql.job``).
         shows_values: whether the reason why ``sql`` fails for a record may have parts of the
             record: reasons are logged.
     """
@@ -84,7 +84,7 @@ def submit(context: SparkContext, job: SparkJob[T]) -> T:
         context.setLocalProperty(_CALL_SITE, title)
         if job.sql:
             # Arrow and Spark's SQL take a second to import, and few flows need them.
-            from flows.spark.sql_job import run_with_sql  # noqa: PLC0415
+            from flows.spark.sql.job import run_with_sql  # noqa: PLC0415
 
             return run_with_sql(
                 context, work, job.sql, job.passwords, shows_values=job.shows_values
@@ -109,7 +109,7 @@ def sql_problem(
     Args:
         provided: keys of those that have values of providers.
     """
-    from flows.spark.sql_job import check_sql  # noqa: PLC0415 - see above
+    from flows.spark.sql.job import check_sql  # noqa: PLC0415 - see above
 
     try:
         check_sql(context, expressions, provided)

@@ -33,15 +33,15 @@ _NEEDED: Final = {
     "decommissioning.py": {"_jsc"},
     "jobs.py": {"_gateway"},
     "live_slots.py": {"_jsc"},
-    "sql_expressions.py": {"_jdf", "_jvm"},
-    "sql_job.py": {"_jc", "_jdf", "_jvm"},
+    "sql/expressions.py": {"_jdf", "_jvm"},
+    "sql/job.py": {"_jc", "_jdf", "_jvm"},
     "standalone_master.py": {"_jsc", "_jvm"},
     "submitted.py": {"_jvm"},
 }
 _OF_CONTEXT: Final = {"_active_spark_context", "_gateway", "_jsc", "_jvm"}
 _REPLACED: Final = {
     "context.py": {f"SparkContext.{name}" for name in _OF_CONTEXT - {"_jsc"}},
-    "sql_job.py": {"py4j.java_gateway.get_return_value"},
+    "sql/job.py": {"py4j.java_gateway.get_return_value"},
 }
 _OF_OS: Final = {"_exit"}
 _CLASSES: Final = (
@@ -63,8 +63,10 @@ _CLASSES: Final = (
 
 
 def _nodes() -> Iterator[tuple[str, ast.AST]]:
-    for path in _FOLDER.glob("*.py"):
-        yield from ((path.name, node) for node in ast.walk(ast.parse(path.read_text())))
+    for path in _FOLDER.rglob("*.py"):
+        yield from (
+            (str(path.relative_to(_FOLDER)), node) for node in ast.walk(ast.parse(path.read_text()))
+        )
 
 
 def _is_own(node: ast.expr) -> bool:

@@ -9,7 +9,7 @@ import pytest
 
 from flows.spark.engine import SparkEngine
 from flows.spark.spark_job import SparkJob, submit
-from flows.spark.sql_reasons import SqlReasons
+from flows.spark.sql.reasons import SqlReasons
 from mm2.config.connector_settings import TransformSettings
 from mm2.config.text.expressions import RESOLVED
 from tests.support.configs import flow_of
@@ -122,7 +122,7 @@ async def test_the_flow_says_whether_values_may_be_logged(
     def run_with_sql(*_: object, shows_values: bool) -> None:
         asked.append(shows_values)
 
-    monkeypatch.setattr("flows.spark.sql_job.run_with_sql", run_with_sql)
+    monkeypatch.setattr("flows.spark.sql.job.run_with_sql", run_with_sql)
     context: Any = SimpleNamespace(
         setJobGroup=lambda *_, **__: None, setLocalProperty=lambda *_: None
     )

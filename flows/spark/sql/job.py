@@ -22,7 +22,7 @@ from pyspark.util import PythonEvalType
 
 from flows.source.transform.sql_chain import BUFFER, LITERALS, SqlChain, answered
 from flows.source.transform.sql_columns import record_type
-from flows.spark.sql_expressions import COLUMNS, SqlExpressions
+from flows.spark.sql.expressions import COLUMNS, SqlExpressions
 
 T = TypeVar("T")
 

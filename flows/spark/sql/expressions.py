@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from flows.source.transform.sql_chain import LITERALS
 from flows.source.transform.sql_columns import FAILED, LEFT_OUT, MADE, STAYS
-from flows.spark.sql_reasons import SqlReasons, children_of, kind_of, nodes_of
+from flows.spark.sql.reasons import SqlReasons, children_of, kind_of, nodes_of
 from mm2.config.keys.keys_mm2 import SQL
 from mm2.config.text.expressions import RESOLVED, hide
 from mm2.errors import ConfigError

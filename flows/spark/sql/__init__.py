@@ -1,0 +1,1 @@
+"""Expressions of Spark SQL in the middle of a task: checked, made columns, run."""
