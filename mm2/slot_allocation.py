@@ -12,13 +12,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
-from typing import Final
+from typing import Final, TypeAlias
 
 import structlog
 
 from mm2.core.balancing.spark_slots import SlotLedger
 
 log = structlog.get_logger()
+
+Refused: TypeAlias = Callable[[int, str | None], None]
+"""Called with a bundle that has waited long, and why; with None when it runs after that."""
 
 _ENOUGH: Final = 1 << 31
 """Of a cluster, until it is seen how many tasks it runs."""
@@ -42,17 +45,16 @@ class Slots:
         self._count = self._most if count is None else count
         self._ledger = SlotLedger(self._count)
         self._flows: set[FlowSlots] = set()
+        self._holders: dict[str, tuple[FlowSlots, int]] = {}
         self._is_news = asyncio.Event()
 
-    def join(
-        self, *, changed: Callable[[], None], refused: Callable[[int, str], None]
-    ) -> FlowSlots:
+    def join(self, *, changed: Callable[[], None], refused: Refused) -> FlowSlots:
         """
         What a flow sees of the slots; it takes part in the division once it says what it wants.
 
         Args:
             changed: called when the flow's share is another than it was.
-            refused: told of a bundle that has waited long for a slot, and why there is none.
+            refused: told of a bundle that waits for a slot, or for an executor.
         """
         flow = FlowSlots(self, changed, refused)
         self._flows.add(flow)
@@ -69,15 +71,23 @@ class Slots:
         self._notify(self._ledger.request(flow, bundles))
         return self._ledger.share(flow)
 
-    async def take(self, flow: FlowSlots, bundle: int) -> None:
-        """Waits until a bundle has a slot."""
+    async def take(self, flow: FlowSlots, bundle: int, job: str) -> None:
+        """Waits until a bundle has a slot, in which it runs as this job."""
         while not self._ledger.take(flow, bundle) and self._count != _ENOUGH:
             await self._is_news.wait()
+        self._holders[job] = flow, bundle
 
-    def give(self, flow: FlowSlots, bundle: int) -> None:
+    def give(self, flow: FlowSlots, bundle: int, job: str) -> None:
         """Takes the slot of a bundle back."""
+        self._holders.pop(job, None)
         self._ledger.give(flow, bundle)
         self._notify(())
+
+    def report_waiting(self, job: str, reason: str | None) -> None:
+        """Tells a flow why its job, which has a slot, has no executor; None: it runs."""
+        if job in self._holders:
+            flow, bundle = self._holders[job]
+            flow.refused(bundle, reason)
 
     def leave(self, flow: FlowSlots) -> None:
         """Takes a flow out of the division."""
@@ -142,18 +152,13 @@ class FlowSlots:
     Args:
         slots: of the node.
         changed: called when the flow's share is another than it was.
-        refused: told of a bundle that has waited long for a slot, and why there is none.
+        refused: told of a bundle that waits for a slot, or for an executor.
     """
 
-    def __init__(
-        self,
-        slots: Slots,
-        changed: Callable[[], None],
-        refused: Callable[[int, str], None],
-    ) -> None:
+    def __init__(self, slots: Slots, changed: Callable[[], None], refused: Refused) -> None:
         self._slots = slots
         self.changed = changed
-        self._refused = refused
+        self.refused = refused
 
     def request(self, bundles: int) -> int:
         """Says how many bundles the flow can use; returns how many it may have."""
@@ -179,16 +184,16 @@ class FlowSlots:
         return max(1, share)
 
     @asynccontextmanager
-    async def acquire(self, bundle: int) -> AsyncIterator[None]:
-        """Waits until there is a slot for a bundle, which has it meanwhile."""
+    async def acquire(self, bundle: int, job: str) -> AsyncIterator[None]:
+        """Waits until there is a slot for a bundle, which has it meanwhile and runs as ``job``."""
         try:
             async with asyncio.TaskGroup() as group:
                 complaint = group.create_task(self._complain(bundle), name="no-slot")
-                await self._slots.take(self, bundle)
+                await self._slots.take(self, bundle, job)
                 complaint.cancel()
             yield
         finally:
-            self._slots.give(self, bundle)
+            self._slots.give(self, bundle, job)
 
     def leave(self) -> None:
         """Wants no slots any more."""
@@ -198,4 +203,4 @@ class FlowSlots:
         await asyncio.sleep(_SAID_AFTER_S)
         reason = self._slots.why_none()
         log.error("spark.no_slot", bundle=bundle, error=reason)
-        self._refused(bundle, reason)
+        self.refused(bundle, reason)

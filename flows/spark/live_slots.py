@@ -98,6 +98,7 @@ class LiveSlots:
         self._waiting = WaitingJobs()
         self._restarts = RestartRule(is_patient=is_patient)
         self._told: set[str] = set()
+        self._refused: set[str] = set()
         self._busy: set[str] = set()
         self._lost = self._times_restarted = 0
         self._makes_room_at = math.inf
@@ -150,7 +151,7 @@ class LiveSlots:
             await self._make_do(context, late, seen.running)
         if self._moves:
             await self._move(context, seen.running)
-        self._tell(late)
+        self._tell(late, seen.running)
         waits = bool(submitted) and not seen.running
         is_doubtful = late or (waits and not executors)
         is_lost = await self._ask_master(context) if is_doubtful else None
@@ -223,12 +224,17 @@ class LiveSlots:
         if moves.needs_room and self._probe is None:
             self._ask_for_executor(context)
 
-    def _tell(self, late: Collection[str]) -> None:
-        """Says once of each job that it waits."""
+    def _tell(self, late: Collection[str], running: Collection[str]) -> None:
+        """Says once of each job that it waits, and tells its flow, also when it runs again."""
         for job in sorted({*late} - self._told):
             reason = "the Spark cluster gives this application no executor for it"
-            log.error("spark.no_slot", bundle=job, error=f"{reason}: {self._slots.remedy}")
+            error = f"{reason}: {self._slots.remedy}"
+            log.error("spark.no_slot", bundle=job, error=error)
+            self._slots.report_waiting(job, error)
+        for job in self._refused.intersection(running):
+            self._slots.report_waiting(job, None)
         self._told = {*late}
+        self._refused = (self._refused | self._told).difference(running)
 
     def _look_for_more(self, context: SparkContext, *, in_use: int) -> None:
         """Has an empty job wait for the next executor while flows could use one."""

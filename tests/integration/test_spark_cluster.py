@@ -228,6 +228,25 @@ def _slots(mirror: Mirror) -> list[int]:
 
 @pytest.mark.thorough
 @pytest.mark.broker
+def test_status_says_why_tasks_wait_until_there_is_a_worker(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    copying = _Copying(cluster_a, cluster_b, unique)
+    with SparkCluster(workers=0) as spark:
+        settings = {"spark.master": spark.url, "spark.network.crypto.enabled": "false"}
+        with Mirror(tmp_path, one_way(cluster_a, cluster_b, unique, settings)) as mirror:
+            status = partial(CliRunner().invoke, main, ["status", str(mirror.file)])
+            gives_none = "gives this application no executor for it: add workers"
+            eventually(lambda: status().output, until=lambda text: gives_none in text)
+            assert "MirrorSourceConnector task 0: the Spark cluster " in status().output
+            spark.add_worker()
+            copying.goes_on()
+            eventually(lambda: status().output, until=lambda text: gives_none not in text)
+            assert mirror.stop() == 0
+
+
+@pytest.mark.thorough
+@pytest.mark.broker
 def test_a_flow_goes_on_when_a_new_master_does_not_know_its_application(
     spark: SparkCluster, cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:

@@ -76,7 +76,7 @@ class RunningBundles:
             with structlog.contextvars.bound_contextvars(task=index):
                 # Flows that come while Spark starts have a share of the slots before any is taken.
                 await keep_running(name, self._runner.start)
-                async with self._slots.acquire(index):
+                async with self._slots.acquire(index, name):
                     await keep_running(name, lambda: self._begin(index))
                     await supervisor.run()
 

@@ -16,7 +16,7 @@ class _Flow:
     """Takes down what it is told."""
 
     changes: int = 0
-    refused: list[tuple[int, str]] = field(default_factory=list)
+    refused: list[tuple[int, str | None]] = field(default_factory=list)
 
     def join(self, slots: Slots) -> FlowSlots:
         return slots.join(changed=self._change, refused=lambda *told: self.refused.append(told))
@@ -26,7 +26,7 @@ class _Flow:
 
 
 async def _hold(slots: FlowSlots, bundle: int, until: asyncio.Event) -> None:
-    async with slots.acquire(bundle):
+    async with slots.acquire(bundle, f"A->B/{bundle}"):
         await until.wait()
 
 
@@ -43,6 +43,7 @@ def test_a_bundle_that_waits_long_is_told_of_and_begins_as_soon_as_another_ends(
             await asyncio.sleep(2)
         ((bundle, reason),) = flow.refused
         assert bundle == 1
+        assert reason is not None
         assert reason.startswith("all 1 slots of Spark are taken: give spark.master more")
         assert [(each["event"], each["bundle"]) for each in logs] == [("spark.no_slot", 1)]
         ends.set()
@@ -113,9 +114,23 @@ def test_where_there_is_no_end_of_slots_all_get_what_they_want() -> None:
         slots, flow = Slots(None), _Flow()
         own = flow.join(slots)
         assert own.request(5000) == 5000
-        async with own.acquire(0), own.acquire(1):
+        async with own.acquire(0, "A->B/0"), own.acquire(1, "A->B/1"):
             own.leave()
         assert (flow.changes, flow.refused) == (0, [])
+
+    run(work())
+
+
+def test_a_flow_is_told_why_a_job_that_has_a_slot_waits_and_that_it_runs() -> None:
+    async def work() -> None:
+        slots, flow, other = Slots(None), _Flow(), _Flow()
+        own, others = flow.join(slots), other.join(slots)
+        async with own.acquire(3, "A->B/3"), others.acquire(3, "B->A/3"):
+            slots.report_waiting("A->B/3", "no executor")
+            slots.report_waiting("A->B/3", None)
+        slots.report_waiting("A->B/3", "it has ended")
+        assert flow.refused == [(3, "no executor"), (3, None)]
+        assert other.refused == []
 
     run(work())
 

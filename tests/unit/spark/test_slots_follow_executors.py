@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager
 from threading import Event
 from types import SimpleNamespace
 from typing import Any
@@ -33,9 +34,16 @@ class _Flow:
         monkeypatch.setattr(live_slots, "is_forgotten", lambda _: False)
         monkeypatch.setattr(live_slots, "runs_empty_job", self._probe)
         slots = Slots(None)
-        self._slots = slots.join(changed=lambda: None, refused=lambda *_: None)
+        self.refused: list[tuple[int, str | None]] = []
+        self._slots = slots.join(
+            changed=lambda: None, refused=lambda *told: self.refused.append(told)
+        )
         self._live = idle_slots(threads, slots)
         assert self.bundles() == 2
+
+    def job(self, bundle: int) -> AbstractAsyncContextManager[None]:
+        """Meanwhile a bundle has a slot."""
+        return self._slots.acquire(bundle, f"A->B/{bundle}")
 
     def bundles(self) -> int:
         """How many it may have."""
@@ -86,6 +94,18 @@ async def test_one_bundle_takes_all_partitions_where_another_one_lost_its_execut
 ) -> None:
     await _become_narrow(flow)
     assert await flow.sees(_FIRST, seconds=3) == []
+
+
+async def test_a_flow_hears_why_its_job_waits_until_that_runs(flow: _Flow) -> None:
+    async with flow.job(0), flow.job(1):
+        await _become_narrow(flow)
+        await flow.sees(_FIRST, seconds=3)
+        ((bundle, reason),) = flow.refused
+        assert bundle == 1
+        assert reason is not None
+        assert reason.startswith("the Spark cluster gives this application no executor for it: add")
+        await flow.sees(_FIRST, _SECOND, seconds=3)
+        assert flow.refused[1:] == [(1, None)]
 
 
 async def test_an_executor_that_comes_late_gives_the_flow_another_bundle(flow: _Flow) -> None:
