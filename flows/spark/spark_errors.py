@@ -26,7 +26,10 @@ _HAVE_MM2: Final = (
 _MOST_CAUSES: Final = 20
 _MOST_RECENT: Final = re.compile(r"most recent failure: (?P<failure>.*)")
 _AFTER_THE_REASON: Final = "Driver stacktrace:"
-_SAYS_NOTHING: Final = ("An error has occurred.",)
+_SAYS_NOTHING: Final = re.compile(
+    r"An error has occurred\.|External scheduler cannot be instantiated|Operation: .* failed\."
+)
+"""Messages of Kafka's, Spark's, and Kubernetes' clients, whose causes say what it is."""
 
 
 def not_started(reason: str, settings: Mapping[str, str]) -> FatalError:
@@ -45,9 +48,10 @@ def not_started(reason: str, settings: Mapping[str, str]) -> FatalError:
 
 
 def _telling_parts(value: str) -> Iterable[str]:
-    """The elements of a list, without the name that an archive gets behind a ``#``."""
-    parts = (part.strip().partition("#")[0] for part in value.split(","))
-    return [part for part in (value, *parts) if len(part) > _TELLING]
+    """The value; elements of a list, without the name of an archive behind a ``#``; addresses."""
+    parts = [part.strip().partition("#")[0] for part in value.split(",")]
+    addresses = [part.rpartition("//")[2] for part in parts]
+    return [part for part in (value, *parts, *addresses) if len(part) > _TELLING]
 
 
 def reason_of(error: Py4JJavaError) -> str:
@@ -67,9 +71,9 @@ def _message(exception: Any) -> str | None:
     """What an exception of Java's says, or the first of its causes that says something."""
     for _ in range(_MOST_CAUSES):
         said: str | None = exception.getMessage()
-        if said and said not in _SAYS_NOTHING:
+        if said and not _SAYS_NOTHING.fullmatch(said):
             name = str(exception.getClass().getSimpleName())
-            return f"{name}: {said}" if said.startswith("/") else said
+            return f"{name}: {said}" if said.startswith("/") or " " not in said else said
         if (cause := exception.getCause()) is None:
             return said
         exception = cause

@@ -53,6 +53,16 @@ class _Error:
     java_exception: _Exception
 
 
+def _on_kubernetes(cause: _Exception) -> _Exception:
+    """What surrounds an error of the client of Kubernetes while Spark starts, as it was seen."""
+    operation = (
+        "Operation: [get]  for kind: [Pod]  with name: [mm2-0]  in namespace: [kafka]  failed."
+    )
+    return _Exception(
+        "External scheduler cannot be instantiated", _Exception(None, _Exception(operation, cause))
+    )
+
+
 @pytest.mark.parametrize(
     ("exception", "reason"),
     [
@@ -60,8 +70,10 @@ class _Error:
         (_Exception(_PYTHON), "ValueError: of the task"),
         (_Exception("An error has occurred.", _Exception("refused: /h:1")), "refused: /h:1"),
         (_Exception("/no/such", kind=_Named("NoSuchFile")), "NoSuchFile: /no/such"),
+        (_on_kubernetes(_Exception("Connection refused: h/1:443")), "refused: h/1:443"),
+        (_on_kubernetes(_Exception("h.svc", kind=_Named("IOException"))), "IOException: h.svc"),
     ],
-    ids=["executor", "python", "cause", "file"],
+    ids=["executor", "python", "cause", "file", "kubernetes-away", "name-unknown"],
 )
 def test_the_reason_is_the_line_that_tells_most(exception: _Exception, reason: str) -> None:
     error: Any = _Error(exception)
