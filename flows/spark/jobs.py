@@ -223,6 +223,10 @@ class SparkJobs:
         except FatalError:
             return
         if context is not None and jvm is not None:
+            if self.settings["spark.master"].startswith("k8s:"):
+                # Pods that wait for room would wait on, before those of the next application.
+                with suppress(Py4JError, OSError, AttributeError):
+                    context.stop()
             jvm.end(within_s=0.0)
             if not jvm.is_own:
                 context.stop()

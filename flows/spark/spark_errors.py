@@ -26,6 +26,9 @@ _HAVE_MM2: Final = (
 _MOST_CAUSES: Final = 20
 _MOST_RECENT: Final = re.compile(r"most recent failure: (?P<failure>.*)")
 _AFTER_THE_REASON: Final = "Driver stacktrace:"
+_AFTER_THE_MESSAGE: Final = " Received status: "
+"""The client of Kubernetes says it again there, with all its fields."""
+
 _SAYS_NOTHING: Final = re.compile(
     r"An error has occurred\.|External scheduler cannot be instantiated|Operation: .* failed\."
 )
@@ -72,6 +75,7 @@ def _message(exception: Any) -> str | None:
     for _ in range(_MOST_CAUSES):
         said: str | None = exception.getMessage()
         if said and not _SAYS_NOTHING.fullmatch(said):
+            said = said.partition(_AFTER_THE_MESSAGE)[0]
             name = str(exception.getClass().getSimpleName())
             return f"{name}: {said}" if said.startswith("/") or " " not in said else said
         if (cause := exception.getCause()) is None:

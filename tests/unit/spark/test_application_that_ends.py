@@ -149,6 +149,20 @@ async def test_an_application_is_forgotten_while_another_thread_ends_it(
     assert jvm.has_ended
 
 
+@pytest.mark.parametrize(("master", "stops"), [("k8s://https://h:1", True), ("spark://h:1", False)])
+async def test_pods_go_with_an_application_that_is_forgotten(
+    monkeypatch: pytest.MonkeyPatch, *, master: str, stops: bool
+) -> None:
+    monkeypatch.setattr(jobs_module, "check_master", lambda _: None)
+    jobs = SparkJobs({"spark.master": master})
+    jvm = _application(jobs)
+    had_ended: list[bool] = []
+    context: Any = SimpleNamespace(stop=lambda: had_ended.append(jvm.has_ended))
+    jobs._context = context
+    jobs._forget()
+    assert (had_ended, jvm.has_ended) == ([False] if stops else [], True)
+
+
 async def test_the_next_application_is_not_ended_for_the_one_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

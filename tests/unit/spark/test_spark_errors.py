@@ -71,9 +71,10 @@ def _on_kubernetes(cause: _Exception) -> _Exception:
         (_Exception("An error has occurred.", _Exception("refused: /h:1")), "refused: /h:1"),
         (_Exception("/no/such", kind=_Named("NoSuchFile")), "NoSuchFile: /no/such"),
         (_on_kubernetes(_Exception("Connection refused: h/1:443")), "refused: h/1:443"),
+        (_Exception("x is forbidden. Received status: Status(code=403)."), "x is forbidden."),
         (_on_kubernetes(_Exception("h.svc", kind=_Named("IOException"))), "IOException: h.svc"),
     ],
-    ids=["executor", "python", "cause", "file", "kubernetes-away", "name-unknown"],
+    ids=["executor", "python", "cause", "file", "kubernetes-away", "forbidden", "name-unknown"],
 )
 def test_the_reason_is_the_line_that_tells_most(exception: _Exception, reason: str) -> None:
     error: Any = _Error(exception)
