@@ -16,7 +16,7 @@ from typing import Final, TypeAlias
 
 import structlog
 
-from mm2.core.balancing.spark_slots import SlotLedger
+from mm2.core.balancing.spark_slots import SlotLedger, SlotLimit
 
 log = structlog.get_logger()
 
@@ -36,16 +36,18 @@ class Slots:
 
     Args:
         count: how many there are; None if a cluster gives them, as many as it has.
-        most: how many a cluster may give, where that is known.
+        limit: how many a cluster may give, where a setting says so.
     """
 
-    def __init__(self, count: int | None, *, most: int | None = None) -> None:
+    def __init__(self, count: int | None, *, limit: SlotLimit | None = None) -> None:
         self._is_cluster = count is None
-        self._most = max(1, most) if most is not None else _ENOUGH
+        self._limit = limit
+        self._most = max(1, limit.count) if limit is not None else _ENOUGH
         self._count = self._most if count is None else count
         self._ledger = SlotLedger(self._count)
         self._flows: set[FlowSlots] = set()
         self._holders: dict[str, tuple[FlowSlots, int]] = {}
+        self._waiting: set[str] = set()
         self._is_news = asyncio.Event()
 
     def join(self, *, changed: Callable[[], None], refused: Refused) -> FlowSlots:
@@ -80,14 +82,20 @@ class Slots:
     def give(self, flow: FlowSlots, bundle: int, job: str) -> None:
         """Takes the slot of a bundle back."""
         self._holders.pop(job, None)
+        self._waiting.discard(job)
         self._ledger.give(flow, bundle)
         self._notify(())
 
     def report_waiting(self, job: str, reason: str | None) -> None:
         """Tells a flow why its job, which has a slot, has no executor; None: it runs."""
         if job in self._holders:
+            self._waiting = self._waiting - {job} if reason is None else self._waiting | {job}
             flow, bundle = self._holders[job]
             flow.refused(bundle, reason)
+
+    def is_waiting(self, job: str) -> bool:
+        """Whether a job has a slot, and has waited long for an executor."""
+        return job in self._waiting
 
     def leave(self, flow: FlowSlots) -> None:
         """Takes a flow out of the division."""
@@ -126,8 +134,9 @@ class Slots:
 
     def why_none(self) -> str:
         """What to say where there is no slot."""
-        is_limit = self._is_cluster and self._count == self._most
-        remedy = "raise spark.cores.max, or lower tasks.max" if is_limit else self.remedy
+        remedy = self.remedy
+        if self._is_cluster and self._limit is not None and self._count == self._most:
+            remedy = f"raise {self._limit.key}, or lower tasks.max"
         return f"all {self._count} slots of Spark are taken: {remedy}"
 
     @property
@@ -194,6 +203,10 @@ class FlowSlots:
             yield
         finally:
             self._slots.give(self, bundle, job)
+
+    def is_waiting(self, job: str) -> bool:
+        """Whether a job has a slot, and has waited long for an executor."""
+        return self._slots.is_waiting(job)
 
     def leave(self) -> None:
         """Wants no slots any more."""

@@ -31,7 +31,7 @@ from flows.spark.start_watch import STARTS_WITHIN_S, StartWatch
 from flows.spark.submitted import SubmittedJvm, is_submitted
 from flows.spark.tried_versions import warn_if_untried
 from flows.spark.warmth import WARM_AFTER_S, Warmth
-from mm2.core.balancing.spark_slots import DEFAULT_MASTER, most_slots, slots_of, with_cores
+from mm2.core.balancing.spark_slots import DEFAULT_MASTER, slot_limit, slots_of, with_cores
 from mm2.errors import FatalError
 from mm2.slot_allocation import Slots
 from mm2.telemetry.logs import relay
@@ -104,7 +104,7 @@ class SparkJobs:
         slots = slots_of(self.settings["spark.master"], cpus)
         if slots is not None:
             self.settings = {**_LOCAL, **self.settings}
-        self.slots = Slots(slots, most=most_slots(self.settings))
+        self.slots = Slots(slots, limit=slot_limit(self.settings))
         self.is_cluster = slots is None
         self._network = NetworkChecks(self.settings)
         self._has_run = False

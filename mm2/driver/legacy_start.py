@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from mm2.config.legacy import flags
 from mm2.config.legacy.copy_plan import ArgumentErrors, CopyPlan
-from mm2.core.balancing.spark_slots import MOST_CORES, most_slots, slots_of
+from mm2.core.balancing.spark_slots import slot_limit, slots_of
 from mm2.driver.start import foreground
 from mm2.errors import ConfigError
 
@@ -76,9 +76,8 @@ def _too_many_streams(streams: int, jobs: SparkJobs) -> list[ConfigError]:
     settings = jobs.settings
     key, remedy = "spark.master", "Leave spark.master and spark.task.cpus out"
     room = slots_of(settings[key], settings.get("spark.task.cpus", "1"))
-    if room is None:
-        key, remedy = MOST_CORES, f"Raise {MOST_CORES}"
-        room = most_slots(settings)
+    if room is None and (limit := slot_limit(settings)) is not None:
+        room, key, remedy = limit.count, limit.key, f"Raise {limit.key}"
     if room is None or streams <= room:
         return []
     message = (

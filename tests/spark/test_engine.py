@@ -225,6 +225,7 @@ async def test_a_cancelled_bundle_ends_at_once_with_its_worker(tmp_path: Path) -
         ({"spark.master": "local[4]", "spark.task.cpus": "2"}, 2),
         ({"spark.master": "spark://host:7077"}, 9),
         ({"spark.master": "spark://host:7077", "spark.cores.max": "3"}, 3),
+        ({"spark.master": "yarn", "spark.dynamicAllocation.maxExecutors": "3"}, 3),
     ],
 )
 def test_flows_have_as_many_slots_as_spark_and_a_cluster_decides_itself(

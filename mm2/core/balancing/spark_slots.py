@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from typing import Final, TypeVar
 
 _LOCAL: Final = re.compile(r"local(?:\[\s*([0-9]+|\*)\s*(?:,\s*[0-9]+\s*)?\])?")
@@ -12,7 +13,15 @@ _LOCAL: Final = re.compile(r"local(?:\[\s*([0-9]+|\*)\s*(?:,\s*[0-9]+\s*)?\])?")
 DEFAULT_MASTER: Final = "local[1024,1]"
 """Slots cannot be added to a running local Spark, and cost nothing; tasks.max may be raised."""
 
-MOST_CORES: Final = "spark.cores.max"
+_MOST_CORES: Final = "spark.cores.max"
+_MOST_EXECUTORS: Final = "spark.dynamicAllocation.maxExecutors"
+_ON_DEMAND: Final = "spark.dynamicAllocation.enabled"
+_EXECUTORS: Final = "spark.executor.instances"
+_GIVE_SO_MANY: Final = ("yarn", "k8s:")
+"""Clusters that obey it; a standalone master gives all cores."""
+
+
+_TASK_CPUS: Final = "spark.task.cpus"
 
 FlowT = TypeVar("FlowT", bound=Hashable)
 
@@ -50,21 +59,47 @@ def slots_of(master: str, task_cpus: str = "1") -> int | None:
     return int(found[1] or 1) // max(1, cpus)
 
 
-def most_slots(settings: Mapping[str, str]) -> int | None:
+@dataclass(frozen=True, slots=True)
+class SlotLimit:
     """
     The slots that an application has on a cluster at most, by its own settings.
+
+    Attributes:
+        count: so many.
+        key: of the setting that says so.
+    """
+
+    count: int
+    key: str
+
+
+def slot_limit(settings: Mapping[str, str]) -> SlotLimit | None:
+    """
+    The lowest of what ``spark.cores.max`` and the number of executors allow.
 
     Args:
         settings: of Spark; what is no number is for Spark to refuse.
     """
-    cores, of_executor, of_task = (
-        settings.get(key, "1") for key in (MOST_CORES, "spark.executor.cores", "spark.task.cpus")
+    of_executor, of_task = (
+        max(1, int(value)) if value.isdecimal() else 1
+        for value in (settings.get("spark.executor.cores", "1"), settings.get(_TASK_CPUS, "1"))
     )
-    is_bounded = MOST_CORES in settings
-    if not is_bounded or not all(each.isdecimal() for each in (cores, of_executor, of_task)):
-        return None
-    each = max(1, int(of_executor))
-    return int(cores) // each * (each // max(1, int(of_task)))
+    found = {}
+    if (cores := settings.get(_MOST_CORES, "")).isdecimal():
+        found[_MOST_CORES] = int(cores) // of_executor
+    key = _most_executors(settings)
+    if key is not None and settings.get(key, "").isdecimal():
+        found[key] = int(settings[key])
+    limits = [SlotLimit(most * (of_executor // of_task), key) for key, most in found.items()]
+    return min(limits, key=lambda each: each.count, default=None)
+
+
+def _most_executors(settings: Mapping[str, str]) -> str | None:
+    """The setting that says how many executors there are at most, if one does."""
+    if settings.get(_ON_DEMAND) == "true":
+        return _MOST_EXECUTORS
+    gives_so_many = settings.get("spark.master", "").startswith(_GIVE_SO_MANY)
+    return _EXECUTORS if gives_so_many else None
 
 
 def fair_shares(

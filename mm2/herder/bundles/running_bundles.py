@@ -117,6 +117,9 @@ class RunningBundles:
             within_s: what takes longer is cut off.
             may_drain: False cuts all off at once: they do not know that they are to end.
         """
+        for task in self._tasks:
+            if self._slots.is_waiting(task.get_name()):
+                task.cancel()  # It has no executor, and nothing to drain.
         if may_drain and self._tasks:
             await asyncio.wait(self._tasks, timeout=within_s)
         late = list(self._tasks)

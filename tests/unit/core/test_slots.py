@@ -6,9 +6,10 @@ import pytest
 
 from mm2.core.balancing.spark_slots import (
     SlotLedger,
+    SlotLimit,
     fair_shares,
     has_a_slot_per_core,
-    most_slots,
+    slot_limit,
     slots_of,
     with_cores,
 )
@@ -40,22 +41,45 @@ def test_a_task_may_take_several_cores(cpus: str, slots: int) -> None:
     assert slots_of("local[*]", cpus) is None
 
 
+_CORES, _EXECUTORS = "spark.cores.max", "spark.dynamicAllocation.maxExecutors"
+_INSTANCES = "spark.executor.instances"
+_ON_DEMAND = {"spark.dynamicAllocation.enabled": "true"}
+
+
 @pytest.mark.parametrize(
-    ("settings", "slots"),
+    ("settings", "count", "key"),
     [
-        ({}, None),
-        ({"spark.cores.max": "3"}, 3),
-        ({"spark.cores.max": "3", "spark.executor.cores": "2"}, 2),
-        ({"spark.cores.max": "8", "spark.executor.cores": "4", "spark.task.cpus": "3"}, 2),
-        ({"spark.cores.max": "1", "spark.executor.cores": "2"}, 0),
-        ({"spark.cores.max": "many"}, None),
-        ({"spark.cores.max": "3", "spark.executor.cores": "0", "spark.task.cpus": "0"}, 3),
+        ({_CORES: "3"}, 3, _CORES),
+        ({_CORES: "3", "spark.executor.cores": "2"}, 2, _CORES),
+        ({_CORES: "8", "spark.executor.cores": "4", "spark.task.cpus": "3"}, 2, _CORES),
+        ({_CORES: "1", "spark.executor.cores": "2"}, 0, _CORES),
+        ({_CORES: "3", "spark.executor.cores": "0", "spark.task.cpus": "0"}, 3, _CORES),
+        ({_CORES: "9", _EXECUTORS: "4", **_ON_DEMAND}, 4, _EXECUTORS),
+        ({_CORES: "3", _EXECUTORS: "4", **_ON_DEMAND}, 3, _CORES),
+        ({_EXECUTORS: "2", "spark.executor.cores": "3", **_ON_DEMAND}, 6, _EXECUTORS),
+        ({"spark.master": "yarn", _INSTANCES: "2"}, 2, _INSTANCES),
+        ({"spark.master": "k8s://https://h:1", _INSTANCES: "2"}, 2, _INSTANCES),
     ],
 )
-def test_an_application_has_no_more_slots_than_its_cores(
-    settings: dict[str, str], slots: int | None
+def test_an_application_has_no_more_slots_than_its_settings_allow(
+    settings: dict[str, str], count: int, key: str
 ) -> None:
-    assert most_slots(settings) == slots
+    assert slot_limit(settings) == SlotLimit(count, key)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {_CORES: "many"},
+        {_EXECUTORS: "many", **_ON_DEMAND},
+        {_EXECUTORS: "4"},
+        {_INSTANCES: "4", "spark.master": "spark://h:1"},
+        {_INSTANCES: "4", "spark.master": "yarn", **_ON_DEMAND},
+    ],
+)
+def test_other_settings_limit_no_slots(settings: dict[str, str]) -> None:
+    assert slot_limit(settings) is None
 
 
 def test_all_cores_of_the_machine_are_so_many() -> None:

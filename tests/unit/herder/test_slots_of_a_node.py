@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from structlog.testing import capture_logs
 
+from mm2.core.balancing.spark_slots import SlotLimit
 from mm2.slot_allocation import FlowSlots, Slots
 from tests.support.virtual_time import run
 
@@ -127,8 +128,11 @@ def test_a_flow_is_told_why_a_job_that_has_a_slot_waits_and_that_it_runs() -> No
         own, others = flow.join(slots), other.join(slots)
         async with own.acquire(3, "A->B/3"), others.acquire(3, "B->A/3"):
             slots.report_waiting("A->B/3", "no executor")
+            assert (own.is_waiting("A->B/3"), own.is_waiting("B->A/3")) == (True, False)
             slots.report_waiting("A->B/3", None)
+            assert not own.is_waiting("A->B/3")
         slots.report_waiting("A->B/3", "it has ended")
+        assert not own.is_waiting("A->B/3")
         assert flow.refused == [(3, "no executor"), (3, None)]
         assert other.refused == []
 
@@ -168,7 +172,7 @@ def test_as_many_running_tasks_as_slots_change_nothing() -> None:
 
 
 def test_a_cluster_gives_no_more_slots_than_an_application_may_have() -> None:
-    slots, flow = Slots(None, most=2), _Flow()
+    slots, flow = Slots(None, limit=SlotLimit(2, "spark.cores.max")), _Flow()
     own = flow.join(slots)
     assert own.request(3) == 2
     assert not slots.are_used_up(2)
@@ -183,4 +187,4 @@ def test_a_cluster_gives_no_more_slots_than_an_application_may_have() -> None:
 
 
 def test_an_application_has_a_slot_even_if_it_may_have_no_core() -> None:
-    assert _Flow().join(Slots(None, most=0)).request(3) == 1
+    assert _Flow().join(Slots(None, limit=SlotLimit(0, "spark.cores.max"))).request(3) == 1

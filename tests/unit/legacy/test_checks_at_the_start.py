@@ -74,11 +74,13 @@ def test_a_stream_for_which_spark_has_no_room_is_refused(
     assert "Leave spark.master and spark.task.cpus out, or have fewer streams." in line
 
 
-def test_a_stream_beyond_the_cores_of_its_application_is_refused(refused: Refused) -> None:
-    spark = "spark.master=spark://m:7077\nspark.cores.max=3"
-    (line,) = refused("--num.streams", "4", producer=spark)
-    assert line.startswith("--num.streams 4: Spark runs 3 at the same time with spark.cores.max=3")
-    assert line.endswith("Raise spark.cores.max, or have fewer streams.")
+@pytest.mark.parametrize("key", ["spark.cores.max", "spark.dynamicAllocation.maxExecutors"])
+def test_a_stream_beyond_what_its_application_may_have_is_refused(
+    refused: Refused, key: str
+) -> None:
+    (line,) = refused("--num.streams", "4", producer=f"spark.master=spark://m:7077\n{key}=3")
+    assert line.startswith(f"--num.streams 4: Spark runs 3 at the same time with {key}=3")
+    assert line.endswith(f"Raise {key}, or have fewer streams.")
 
 
 @pytest.mark.parametrize(

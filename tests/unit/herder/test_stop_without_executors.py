@@ -1,0 +1,75 @@
+"""A bundle that has no executor has nothing to drain: its flow's end does not wait for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import cast
+
+from mm2.core.balancing.rebalancing import Balance, Strategy
+from mm2.core.model import TopicName, TopicPartition
+from mm2.herder.bundles.bundle_assignments import Bundles
+from mm2.kafka.writer import Writer
+from mm2.protocol.bundle_spec import BundleSpec
+from tests.support.runners import EndlessRunner
+from tests.support.specs import sample_spec
+from tests.support.virtual_time import run
+
+_PARTITION = TopicPartition(TopicName("t"), 0)
+
+
+class _Cluster(EndlessRunner):
+    """Takes jobs for which it has no executor, until they are cancelled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.submitted = asyncio.Event()
+        self.is_cancelled = False
+
+    async def send(self, _topic: str, _key: bytes, _value: bytes, *, partition: int) -> int:
+        return partition
+
+    async def run(self, _spec: BundleSpec) -> Mapping[str, int]:
+        self.submitted.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.is_cancelled = True
+        return {}
+
+
+def _seconds_to_stop(cluster: _Cluster, *, is_reported: bool) -> float:
+    async def work() -> float:
+        async with asyncio.TaskGroup() as group:
+            bundles = Bundles(
+                cluster,
+                cast("Writer", cluster),
+                slots=cluster.slots.join(changed=lambda: None, refused=lambda *_: None),
+                spec_of=lambda index: sample_spec(index=index),
+                control_topic="control",
+                epoch=3,
+                balance=Balance(Strategy.LOAD, 1),
+                group=group,
+            )
+            await bundles.assign({_PARTITION: TopicName("A.t")})
+            await cluster.submitted.wait()
+            await bundles.carried_out(0, 0)  # by a task before, whose executor was lost
+            if is_reported:
+                cluster.slots.report_waiting(sample_spec().name, "no executor")
+            began = asyncio.get_running_loop().time()
+            await bundles.stop()
+            return asyncio.get_running_loop().time() - began
+
+    return run(work())
+
+
+def test_one_that_waits_for_an_executor_is_cancelled_at_once() -> None:
+    cluster = _Cluster()
+    assert _seconds_to_stop(cluster, is_reported=True) < 1
+    assert cluster.is_cancelled
+
+
+def test_another_one_may_drain() -> None:
+    cluster = _Cluster()
+    assert _seconds_to_stop(cluster, is_reported=False) > 5
+    assert cluster.is_cancelled
