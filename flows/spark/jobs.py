@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -60,6 +61,9 @@ _CALLS: Final = 6
 """Two of them may wait long for an executor, and one for a silent master."""
 
 _CANCEL_AGAIN_S: Final = 1.0
+
+_REMOVES_PODS_WITHIN_S: Final = 15.0
+"""An API server of Kubernetes that does not answer is not waited for any longer."""
 
 
 class SparkJobs:
@@ -224,9 +228,7 @@ class SparkJobs:
             return
         if context is not None and jvm is not None:
             if self.settings["spark.master"].startswith("k8s:"):
-                # Pods that wait for room would wait on, before those of the next application.
-                with suppress(Py4JError, OSError, AttributeError):
-                    context.stop()
+                _remove_pods(context, jvm)
             jvm.end(within_s=0.0)
             if not jvm.is_own:
                 context.stop()
@@ -276,3 +278,12 @@ class SparkJobs:
                     gateway.shutdown()
         if jvm is not None:
             jvm.end()
+
+
+def _remove_pods(context: SparkContext, jvm: Jvm) -> None:
+    """Ends an application, whose pods would else wait for room before those of the next one."""
+    limit = threading.Timer(_REMOVES_PODS_WITHIN_S, jvm.end, kwargs={"within_s": 0.0})
+    limit.start()
+    with suppress(Py4JError, OSError, AttributeError):
+        context.stop()
+    limit.cancel()

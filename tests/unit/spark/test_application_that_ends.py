@@ -163,6 +163,25 @@ async def test_pods_go_with_an_application_that_is_forgotten(
     assert (had_ended, jvm.has_ended) == ([False] if stops else [], True)
 
 
+async def test_an_api_that_does_not_answer_is_not_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(jobs_module, "check_master", lambda _: None)
+    monkeypatch.setattr(jobs_module, "_REMOVES_PODS_WITHIN_S", 0.01)
+    jobs = SparkJobs({"spark.master": "k8s://https://h:1"})
+    jvm = _application(jobs)
+
+    def stop() -> None:
+        while not jvm.has_ended:
+            threading.Event().wait(0.001)
+        raise Py4JNetworkError
+
+    context: Any = SimpleNamespace(stop=stop)
+    jobs._context = context
+    jobs._forget()
+    assert jvm.has_ended
+
+
 async def test_the_next_application_is_not_ended_for_the_one_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
