@@ -22,9 +22,14 @@ from flows.source.transform.freed_memory import keep_freed_memory
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.record_columns import decode, encode
 
-_MOST_ROWS: Final = 16_384
-_MOST_BYTES: Final = 4 << 20
-"""Of the rows that are changed at a time: what else waits has its turn in between."""
+_MOST_ROWS: Final = 32_768
+_MOST_BYTES: Final = 6 << 20
+"""
+Of the rows that are changed at a time: what else waits has its turn in between.
+
+A megabyte of batches as fetched, which is taken at a time, is nearly always one piece: each takes a
+request of SQL, which takes long to begin.
+"""
 
 _LEAST_ROWS: Final = 32
 """Fewer rows are not halved: they are tried record by record, which is faster then."""

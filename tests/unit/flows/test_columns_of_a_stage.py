@@ -206,6 +206,22 @@ async def test_a_function_that_never_fits_costs_few_calls_and_no_small_batches()
     assert "not in order" in told["reason"]
 
 
+async def test_small_records_that_are_taken_together_are_one_piece() -> None:
+    rows: list[int] = []
+
+    def change(batch: pa.RecordBatch) -> pa.RecordBatch:
+        rows.append(len(batch))
+        return batch
+
+    bench = StageBench(ColumnHandle(never, change))
+    bench.budget = MemoryBudget(1 << 30)
+    values = [Plain(offset=at, value=b"%05d" % at * 20) for at in range(30_000)]
+    batches = [values[at : at + 150] for at in range(0, len(values), 150)]
+    await bench.copy(*(write_batch(each, codec_number=3) for each in batches))
+    assert rows == [30_000]
+    assert bench.values == [each.value for each in values]
+
+
 async def test_many_rows_are_changed_in_pieces() -> None:
     rows: list[int] = []
 
@@ -215,14 +231,14 @@ async def test_many_rows_are_changed_in_pieces() -> None:
 
     bench = StageBench(ColumnHandle(never, change))
     bench.budget = MemoryBudget(1 << 30)
-    values = [Plain(offset=at, value=b"%d" % at * 20) for at in range(40_000)]
+    values = [Plain(offset=at, value=b"%d" % at * 20) for at in range(80_000)]
     await bench.copy(write_batch(values, codec_number=4))
     assert len(rows) > 2
-    assert max(rows) < 20_000
+    assert max(rows) < 40_000
     assert bench.values == [each.value for each in values]
     covers = [batch.covers or range(0) for batch in bench.sent]
     assert [each.start for each in covers] == [0, *(each.stop for each in covers[:-1])]
-    assert covers[-1].stop == 40_000
+    assert covers[-1].stop == 80_000
 
 
 async def test_records_behind_the_end_that_their_batch_announces_are_not_lost() -> None:
