@@ -11,10 +11,11 @@ import importlib.util
 import os
 import shutil
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from flows.spark.yarn_site import resource_managers
 from mm2.errors import FatalError
 
 _ANSWERS_WITHIN_S: Final = 5.0
@@ -67,18 +68,22 @@ def require_java() -> None:
     raise FatalError(f"Spark needs Java 17 or 21, and {where}: install it, or correct JAVA_HOME")
 
 
-def check_master(master: str) -> None:
+def check_master(settings: Mapping[str, str]) -> None:
     """
-    Makes sure that a standalone master answers, for which Spark would wait a minute.
+    Makes sure that a standalone master, or a ResourceManager of YARN, takes connections.
+
+    Spark would wait a minute for the first, and for the other one as long as it takes.
 
     Raises:
         FatalError: none of its addresses can be connected to.
     """
+    master = settings["spark.master"]
     kind, _, addresses = master.partition("://")
-    if kind != "spark":
-        return
-    reasons = [reason for each in addresses.split(",") if (reason := _unreachable(each))]
-    if len(reasons) == len(addresses.split(",")):
+    asked = addresses.split(",") if kind == "spark" else []
+    if master == "yarn":
+        asked = resource_managers(settings)
+    reasons = [reason for each in asked if (reason := _unreachable(each))]
+    if asked and len(reasons) == len(asked):
         raise FatalError(f"Spark does not start: spark.master={master}: {'; '.join(reasons)}")
 
 

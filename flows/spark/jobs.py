@@ -223,7 +223,7 @@ class SparkJobs:
         # Meanwhile these may be replaced by those of the next application.
         context, jvm = self._context, self._jvm
         try:
-            check_master(self.settings["spark.master"])
+            check_master(self.settings)
         except FatalError:
             return
         if context is not None and jvm is not None:
@@ -234,7 +234,7 @@ class SparkJobs:
                 context.stop()
 
     def _launch(self) -> SparkContext:
-        check_master(self.settings["spark.master"])
+        check_master(self.settings)
         jvm = self._jvm = self._jvm or self._new_jvm()
         # What Spark and its JVM print stays out of the user's terminal, our own lines apart.
         jvm.listen(self._heard)

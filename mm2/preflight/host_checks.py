@@ -74,7 +74,7 @@ def _master(spark: Mapping[str, str]) -> list[Check]:
     if not master:
         return []
     try:
-        check_master(master)
+        check_master(spark)
     except FatalError as error:
         return [_error("spark-master", str(error), "Start the master, or correct spark.master.")]
     return [_ok("spark-master", f"spark.master = {master}")]
