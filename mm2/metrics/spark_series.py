@@ -40,8 +40,9 @@ OF_SPARK: Final[Sequence[Series[SparkUse]]] = (
     ),
     Series(
         "mm2_spark_warm",
-        "1 once the node has had an executor. Until then no flow is given to it that another node"
-        " leads.",
+        "1 once the node's application has had an executor, also when that was idle and has gone"
+        " back. It is 0 again when the node has waited for one for 30 s, until it has one. At 0 no"
+        " flow is given to it that another node leads.",
         lambda each: int(each.is_warm),
     ),
 )

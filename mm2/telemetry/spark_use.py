@@ -18,7 +18,7 @@ class SparkUse:
         slots_missing: tasks that flows could use beyond those that were submitted.
         lost: executors that ended with a task in them, since the process began.
         restarts: how often it was made anew.
-        is_warm: whether a task of it has run.
+        is_warm: whether a task of it has run, and it has not waited long for an executor since.
     """
 
     executors: int

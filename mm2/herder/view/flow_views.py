@@ -37,7 +37,7 @@ class NodeView:
         release: None if its metadata do not contain it.
         config_digest: of the flow's settings in its file; None if its metadata do not contain it.
         is_java: whether it is a worker of Kafka's own MirrorMaker.
-        is_warm: whether it could begin at once; on a full Spark cluster it could not.
+        is_warm: whether Spark is ready; on a cluster, whether that has given it executors.
     """
 
     node: str
