@@ -19,7 +19,7 @@ _VARIABLE: Final = "${"
 
 def resource_managers(settings: Mapping[str, str]) -> list[str]:
     """
-    Addresses, each with a port; none where they are not said, or said by variables.
+    All addresses, each with a port; none where one is not said, or said by variables.
 
     Args:
         settings: of Spark, whose ``spark.hadoop.*`` keys win over the file.
@@ -36,7 +36,8 @@ def resource_managers(settings: Mapping[str, str]) -> list[str]:
     ids = found.get(f"{_MANAGER}.ha.rm-ids", "").split(",") if has_several else []
     suffixes = [f".{each.strip()}" for each in ids] or [""]
     addresses = [_address(found, suffix) for suffix in suffixes]
-    return [each for each in addresses if each and _VARIABLE not in each]
+    are_known = all(each and _VARIABLE not in each for each in addresses)
+    return addresses if are_known else []
 
 
 def _address(found: Mapping[str, str], suffix: str) -> str:

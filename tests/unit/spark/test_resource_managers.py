@@ -44,8 +44,9 @@ def _write(folder: Path, properties: Mapping[str, str]) -> None:
         ({f"{_M}.hostname": "h", f"{_M}.address": "other:1"}, ["other:1"]),
         ({f"{_M}.address": f"${{{_M}.hostname}}:1"}, []),
         (_HA, ["h1:8032", "h2:9"]),
+        ({**_HA, f"{_M}.hostname.one": "${h}"}, []),
     ],
-    ids=["none", "hostname", "address", "variable", "several"],
+    ids=["none", "hostname", "address", "variable", "several", "one-unknown"],
 )
 def test_they_are_those_of_the_file(folder: Path, site: dict[str, str], found: list[str]) -> None:
     _write(folder, site)
