@@ -280,12 +280,15 @@ def group_member(
     topics: Sequence[str],
     settings: Mapping[str, str | int] | None = None,
 ) -> Iterator[Consumer]:
-    """A live member of a group, which has joined."""
+    """A live member of a group, which has joined, and has read nothing yet."""
     with _consumer(bootstrap, {"group.id": group, **(settings or {})}) as consumer:
         consumer.subscribe(list(topics))
         deadline = time.monotonic() + DEADLINE_S
         while not consumer.assignment():
-            consumer.poll(0.1)
+            message = consumer.poll(0.1)
+            if message is not None and message.error() is None:
+                at = message.partition() or 0, message.offset() or 0
+                consumer.seek(TopicPartition(message.topic() or "", *at))
             if time.monotonic() > deadline:
                 raise AssertionError(f"no assignment in group {group} in {DEADLINE_S} s")
         yield consumer
