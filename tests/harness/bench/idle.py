@@ -25,8 +25,8 @@ _RATE: Final = 20
 _SETTLE_S: Final = 30.0
 """Brokers compile what they do often; none shall do it while its CPU is measured."""
 
-_IDLE_S: Final = 20.0
-_PROBED_S: Final = 15.0
+_IDLE_S: Final = 60.0
+_PROBED_S: Final = 60.0
 
 
 def measure(partitions: int, peers: list[Peer], conditions: Conditions) -> dict[str, Numbers]:
