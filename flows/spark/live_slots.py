@@ -98,7 +98,6 @@ class LiveSlots:
         self._waiting = WaitingJobs()
         self._restarts = RestartRule(is_patient=is_patient)
         self._told: set[str] = set()
-        self._refused: set[str] = set()
         self._busy: set[str] = set()
         self._lost = self._times_restarted = 0
         self._makes_room_at = math.inf
@@ -231,10 +230,9 @@ class LiveSlots:
             error = f"{reason}: {self._slots.remedy}"
             log.error("spark.no_slot", bundle=job, error=error)
             self._slots.report_waiting(job, error)
-        for job in self._refused.intersection(running):
+        for job in filter(self._slots.is_waiting, running):
             self._slots.report_waiting(job, None)
         self._told = {*late}
-        self._refused = (self._refused | self._told).difference(running)
 
     def _look_for_more(self, context: SparkContext, *, in_use: int) -> None:
         """Has an empty job wait for the next executor while flows could use one."""
