@@ -206,7 +206,8 @@ async def test_a_function_that_never_fits_costs_few_calls_and_no_small_batches()
     assert "not in order" in told["reason"]
 
 
-async def test_small_records_that_are_taken_together_are_one_piece() -> None:
+def _counted_rows() -> tuple[StageBench, list[int]]:
+    """A stage with room for all, and the numbers of rows that are changed at a time."""
     rows: list[int] = []
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -215,6 +216,11 @@ async def test_small_records_that_are_taken_together_are_one_piece() -> None:
 
     bench = StageBench(ColumnHandle(never, change))
     bench.budget = MemoryBudget(1 << 30)
+    return bench, rows
+
+
+async def test_small_records_that_are_taken_together_are_one_piece() -> None:
+    bench, rows = _counted_rows()
     values = [Plain(offset=at, value=b"%05d" % at * 20) for at in range(30_000)]
     batches = [values[at : at + 150] for at in range(0, len(values), 150)]
     await bench.copy(*(write_batch(each, codec_number=3) for each in batches))
@@ -223,14 +229,7 @@ async def test_small_records_that_are_taken_together_are_one_piece() -> None:
 
 
 async def test_many_rows_are_changed_in_pieces() -> None:
-    rows: list[int] = []
-
-    def change(batch: pa.RecordBatch) -> pa.RecordBatch:
-        rows.append(len(batch))
-        return batch
-
-    bench = StageBench(ColumnHandle(never, change))
-    bench.budget = MemoryBudget(1 << 30)
+    bench, rows = _counted_rows()
     values = [Plain(offset=at, value=b"%d" % at * 20) for at in range(80_000)]
     await bench.copy(write_batch(values, codec_number=4))
     assert len(rows) > 2
