@@ -1,1 +1,1 @@
-"""Expressions of Spark SQL in the middle of a task: checked, made columns, run."""
+"""Expressions of Spark SQL, which are evaluated in the middle of a task."""

@@ -20,7 +20,6 @@ _EXECUTORS: Final = "spark.executor.instances"
 _GIVE_SO_MANY: Final = ("yarn", "k8s:")
 """Clusters that obey it; a standalone master gives all cores."""
 
-
 _TASK_CPUS: Final = "spark.task.cpus"
 
 FlowT = TypeVar("FlowT", bound=Hashable)
