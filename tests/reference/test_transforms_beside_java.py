@@ -76,6 +76,8 @@ def _text(source: Cluster, target: Cluster, alias: str, topics: str) -> str:
         f"{flow}.topics": topics,
         f"{flow}.groups": topics,
         f"{flow}.emit.heartbeats.interval.seconds": "1",
+        # Java may keep a sync back until it flushes offsets, 60 s by default.
+        f"{alias}t.offset.flush.interval.ms": "1000",
         f"{flow}.header.converter": "org.apache.kafka.connect.storage.SimpleHeaderConverter",
         **{f"{flow}.{key}": value for key, value in _TRANSFORMS.items()},
     }
@@ -106,7 +108,8 @@ def test_both_make_the_same_copies_of_the_same_records(
     for topic in (data, secret, route):
         create_topic(cluster_a.bootstrap, topic, 2)
         produce(cluster_a.bootstrap, topic, _samples(), codec="lz4")
-    commit_group(cluster_a.bootstrap, unique, {(data, 0): 10})
+    # At the end, as Java may not translate offsets before the last sync.
+    commit_group(cluster_a.bootstrap, unique, {(data, 0): len(_samples()) // 2})
     copies: dict[str, list[Sample]] = {}
     moved: dict[str, list[Sample]] = {}
     for command in (java_mirror, None):
