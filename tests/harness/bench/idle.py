@@ -25,6 +25,9 @@ _RATE: Final = 20
 _SETTLE_S: Final = 30.0
 """Brokers compile what they do often; none shall do it while its CPU is measured."""
 
+_UNDISTURBED: Final = {"index.interval.bytes": str(1 << 20)}
+"""An entry of an index every 4 KiB: a broker's first one of each partition took it 50 ms."""
+
 _IDLE_S: Final = 60.0
 _PROBED_S: Final = 60.0
 
@@ -49,10 +52,13 @@ def _measured(
     conditions: Conditions,
 ) -> Numbers:
     # Brokers that have served another peer have their code compiled, and need less.
-    with source_cluster() as source, target_cluster() as target:
+    with (
+        source_cluster(undisturbed=True) as source,
+        target_cluster(undisturbed=True) as target,
+    ):
         for topic, count in topics.items():
-            create_topic(source.bootstrap, topic, count)
-            create_topic(target.bootstrap, f"A.{topic}", count)
+            create_topic(source.bootstrap, topic, count, _UNDISTURBED)
+            create_topic(target.bootstrap, f"A.{topic}", count, _UNDISTURBED)
         text = properties(source, target, tasks=conditions.tasks, more=conditions.settings)
         brokers = [*source.pids, *target.pids]
         with running(peer, text) as mirror:
