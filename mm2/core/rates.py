@@ -41,9 +41,9 @@ class WindowedRate:
     def rate(self, now_ms: int) -> float:
         """What was added per second in the window before ``now_ms``; zero if that is not known."""
         begin_ms = now_ms - self.window_ms
-        known = [seen for seen in self._seen if seen[0] <= begin_ms][-1:] or list(self._seen)[:1]
-        if not known:
+        if not self._seen or self._seen[-1][0] <= begin_ms:
             return 0.0
+        known = [seen for seen in self._seen if seen[0] <= begin_ms][-1:] or [self._seen[0]]
         since_ms, first = max(known[0][0], begin_ms), known[0][1]
         if now_ms <= since_ms:
             return 0.0
