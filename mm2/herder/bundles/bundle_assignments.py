@@ -163,7 +163,7 @@ class Bundles:
             try:
                 async with self._publishing:
                     await self._write_stop(index)
-                await supervisor.suspend(within_s=self._stop_within_s())
+                await self._running.suspend(supervisor, within_s=self._stop_within_s())
             finally:
                 self._suspended.discard(index)
                 self._unpublished.add(index)

@@ -47,14 +47,15 @@ class BundleSupervisor:
         Waits until the job under way has ended, and lets no other begin until ``resume``.
 
         Args:
-            within_s: after so many seconds the job is cut off.
+            within_s: after so many seconds the job is cut off; 0 if it has nothing to drain.
         """
         self._may_run.clear()
         try:
             async with asyncio.timeout(within_s):
                 await self._is_idle.wait()
         except TimeoutError:
-            log.error("bundle.not_drained", bundle=self.name, within_s=within_s)
+            if within_s:
+                log.error("bundle.not_drained", bundle=self.name, within_s=within_s)
             if self._current is not None:
                 self._current.cancel()
             await self._is_idle.wait()

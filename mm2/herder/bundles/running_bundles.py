@@ -109,6 +109,11 @@ class RunningBundles:
         for task in self._waiting.values():
             task.cancel()
 
+    async def suspend(self, supervisor: BundleSupervisor, *, within_s: float) -> None:
+        """Waits until the job of a bundle has ended, which has nothing to drain if none began."""
+        has_begun = not self._slots.is_waiting(supervisor.name)
+        await supervisor.suspend(within_s=within_s if has_begun else 0)
+
     async def finish(self, *, within_s: float, may_drain: bool) -> None:
         """
         Waits until all have ended.

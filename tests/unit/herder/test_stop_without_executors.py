@@ -1,10 +1,12 @@
-"""A bundle that has no executor has nothing to drain: its flow's end does not wait for it."""
+"""A bundle that has no executor has nothing to drain: no stop or restart waits for it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import cast
+
+import pytest
 
 from mm2.core.balancing.rebalancing import Balance, Strategy
 from mm2.core.model import TopicName, TopicPartition
@@ -38,7 +40,9 @@ class _Cluster(EndlessRunner):
         return {}
 
 
-def _seconds_to_stop(cluster: _Cluster, *, is_reported: bool) -> float:
+def _seconds_to_end(
+    cluster: _Cluster, end: Callable[[Bundles], Awaitable[None]], *, is_reported: bool
+) -> float:
     async def work() -> float:
         async with asyncio.TaskGroup() as group:
             bundles = Bundles(
@@ -57,19 +61,25 @@ def _seconds_to_stop(cluster: _Cluster, *, is_reported: bool) -> float:
             if is_reported:
                 cluster.slots.report_waiting(sample_spec().name, "no executor")
             began = asyncio.get_running_loop().time()
+            await end(bundles)
+            took_s = asyncio.get_running_loop().time() - began
             await bundles.stop()
-            return asyncio.get_running_loop().time() - began
+            return took_s
 
     return run(work())
 
 
-def test_one_that_waits_for_an_executor_is_cancelled_at_once() -> None:
+@pytest.mark.parametrize("end", [Bundles.stop, Bundles.restart])
+def test_one_that_waits_for_an_executor_is_cancelled_at_once(
+    end: Callable[[Bundles], Awaitable[None]],
+) -> None:
     cluster = _Cluster()
-    assert _seconds_to_stop(cluster, is_reported=True) < 1
+    assert _seconds_to_end(cluster, end, is_reported=True) < 1
     assert cluster.is_cancelled
 
 
-def test_another_one_may_drain() -> None:
+@pytest.mark.parametrize("end", [Bundles.stop, Bundles.restart])
+def test_another_one_may_drain(end: Callable[[Bundles], Awaitable[None]]) -> None:
     cluster = _Cluster()
-    assert _seconds_to_stop(cluster, is_reported=False) > 5
+    assert _seconds_to_end(cluster, end, is_reported=False) > 5
     assert cluster.is_cancelled
