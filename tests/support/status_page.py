@@ -6,12 +6,13 @@ import re
 import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final
 from urllib.parse import urlsplit
 
 import pytest
+from msgspec import structs
 from playwright.async_api import Browser, BrowserContext, Page, Request, async_playwright
 
 from mm2.config.flow_config import FlowConfig, flow_config
@@ -95,7 +96,7 @@ def partition(topic: str, number: int = 0, **changes: object) -> PartitionView:
         latency_ms=14,
         reported_ms=NOW_MS,
     )
-    return replace(found, **changes)  # type: ignore[arg-type]  # by name
+    return structs.replace(found, **changes)
 
 
 def copied(topic: str, number: int = 0) -> PartitionView:

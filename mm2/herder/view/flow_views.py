@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import msgspec
+
 from mm2.core.connect.status_records import RunState
 from mm2.core.model import NO_OFFSET, SourceAndTarget, TopicName, TopicPartition
 from mm2.protocol.desired_state import DesiredState
@@ -98,8 +100,7 @@ class ConnectorView:
         return self.state is self.target_state and states <= {self.target_state}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionView:
+class PartitionView(msgspec.Struct, frozen=True, kw_only=True):
     """
     How far one partition of the source is copied.
 

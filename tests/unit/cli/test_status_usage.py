@@ -9,6 +9,7 @@ from typing import Final
 
 import pytest
 from click.testing import CliRunner
+from msgspec import structs
 
 from mm2.cli.flows.status_commands import exit_status
 from mm2.cli.flows.status_rows import COLUMNS, rows_of
@@ -98,8 +99,10 @@ def test_a_flow_is_a_row() -> None:
 
 
 def test_a_topic_is_a_row_with_how_far_its_copy_is() -> None:
-    known = replace(_VIEW.partitions[0], start=0, end=104, lag_per_s=-2.0, record_bytes=10.0)
-    more = replace(known, source=TopicPartition(TopicName("t"), 1), lag=48)
+    known = structs.replace(
+        _VIEW.partitions[0], start=0, end=104, lag_per_s=-2.0, record_bytes=10.0
+    )
+    more = structs.replace(known, source=TopicPartition(TopicName("t"), 1), lag=48)
     (shown,) = rows_of(_FLOW, replace(_VIEW, partitions=(known, more)), "topic")
     assert shown.is_bad
     assert shown.row == {
@@ -127,7 +130,7 @@ def test_the_topology_names_clusters_and_what_is_copied_between_them() -> None:
 
 def test_the_partitions_that_are_most_behind_come_first() -> None:
     partitions = [
-        replace(_VIEW.partitions[0], source=TopicPartition(TopicName("t"), n), lag=lag)
+        structs.replace(_VIEW.partitions[0], source=TopicPartition(TopicName("t"), n), lag=lag)
         for n, lag in enumerate((3, 900, None, 20))
     ]
     rows = rows_of(_FLOW, replace(_VIEW, partitions=tuple(partitions)), "lag")
@@ -157,7 +160,9 @@ def test_some_of_many_partitions_are_shown_on_demand(
 ) -> None:
     lags = [("orders.old", 3), ("orders", 900), ("payments", 5), ("orders", 20)]
     partitions = [
-        replace(_VIEW.partitions[0], source=TopicPartition(TopicName(topic), number), lag=lag)
+        structs.replace(
+            _VIEW.partitions[0], source=TopicPartition(TopicName(topic), number), lag=lag
+        )
         for number, (topic, lag) in enumerate(lags)
     ]
 
@@ -199,7 +204,7 @@ def test_what_nobody_has_reported_is_blank() -> None:
 
 
 def test_the_age_of_a_backlog_is_no_delay() -> None:
-    behind = replace(_VIEW.partitions[0], lag=1_000_000, latency_ms=86_400_000)
+    behind = structs.replace(_VIEW.partitions[0], lag=1_000_000, latency_ms=86_400_000)
     view = replace(_VIEW, partitions=(behind,))
     for by in ("flow", "partition"):
         (shown,) = rows_of(_FLOW, view, by)
@@ -207,7 +212,7 @@ def test_the_age_of_a_backlog_is_no_delay() -> None:
 
 
 def test_a_lag_that_is_not_known_everywhere_is_none() -> None:
-    partitions = (*_VIEW.partitions, replace(_VIEW.partitions[1], lag=None))
+    partitions = (*_VIEW.partitions, structs.replace(_VIEW.partitions[1], lag=None))
     (shown,) = rows_of(_FLOW, replace(_VIEW, partitions=partitions), "flow")
     assert shown.row["lag"] is None
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from msgspec import structs
 from structlog.testing import capture_logs
 
 from mm2.herder.copy_log import CopyLog
@@ -40,7 +39,7 @@ async def test_a_flow_that_copies_as_records_come_says_how_fast() -> None:
 
 
 async def test_an_idle_flow_says_nothing() -> None:
-    idle = replace(copied("a"), records_per_s=0.0, bytes_per_s=0.0)
+    idle = structs.replace(copied("a"), records_per_s=0.0, bytes_per_s=0.0)
     copies = CopyLog(lambda: running(A_TO_B, idle))
     with capture_logs() as logs:
         await copies.look()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from msgspec import structs
+
 from mm2.core.connect.status_records import RunState
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
 from mm2.herder.view.flow_problems import problems_of
@@ -128,6 +130,6 @@ def test_positions_that_contradict_each_other_are_told() -> None:
     partition = PartitionView(
         source=TopicPartition(TopicName("t"), 0), remote=TopicName("A.t"), task=0, contested=True
     )
-    other = replace(partition, source=TopicPartition(TopicName("t"), 1), contested=False)
+    other = structs.replace(partition, source=TopicPartition(TopicName("t"), 1), contested=False)
     told = "positions of 1 partition stand in several partitions of their topic; the newest count"
     assert problems_of(replace(_VIEW, partitions=(partition, other))) == [told]

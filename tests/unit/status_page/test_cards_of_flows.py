@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from msgspec import structs
+
 from mm2.config.checks.failed_flows import FailedFlow
 from mm2.core.connect.status_records import RunState
 from mm2.errors import ConfigError, Unavailable
@@ -32,7 +34,7 @@ def test_a_first_copy_is_behind_and_its_topics_come_first() -> None:
 
 
 def test_a_partition_that_stands_is_bad_and_its_topic_the_first() -> None:
-    card = _card(running(A_TO_B, partition("a"), replace(copied("z"), error="refused")))
+    card = _card(running(A_TO_B, partition("a"), structs.replace(copied("z"), error="refused")))
     assert card.health is Health.BAD
     assert (card.topics[0].topic, card.topics[0].errors) == ("z", ["refused"])
 
