@@ -43,8 +43,9 @@ class WindowedRate:
         begin_ms = now_ms - self.window_ms
         if not self._seen or self._seen[-1][0] <= begin_ms:
             return 0.0
-        known = [seen for seen in self._seen if seen[0] <= begin_ms][-1:] or [self._seen[0]]
-        since_ms, first = max(known[0][0], begin_ms), known[0][1]
+        before = (seen for seen in reversed(self._seen) if seen[0] <= begin_ms)
+        since_ms, first = next(before, self._seen[0])
+        since_ms = max(since_ms, begin_ms)
         if now_ms <= since_ms:
             return 0.0
         return 1000 * (self._seen[-1][1] - first) / (now_ms - since_ms)
