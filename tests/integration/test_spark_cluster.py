@@ -226,6 +226,13 @@ def _slots(mirror: Mirror) -> list[int]:
     return [json.loads(line)["slots"] for line in lines]
 
 
+def _restart_tasks(mirror: Mirror) -> None:
+    changes = ["producer.override.max.request.size=2000000", "--execute"]
+    done = CliRunner().invoke(main, ["flows", "alter", str(mirror.file), *changes])
+    assert done.exit_code == 0, done.output
+    eventually(mirror.text, until=lambda text: "bundle.restarted" in text)
+
+
 @pytest.mark.thorough
 @pytest.mark.broker
 def test_status_says_why_tasks_wait_until_there_is_a_worker(
@@ -239,6 +246,8 @@ def test_status_says_why_tasks_wait_until_there_is_a_worker(
             gives_none = "gives this application no executor for it: add workers"
             eventually(lambda: status().output, until=lambda text: gives_none in text)
             assert "MirrorSourceConnector task 0: the Spark cluster " in status().output
+            _restart_tasks(mirror)
+            assert "bundle.not_drained" not in mirror.text()
             spark.add_worker()
             copying.goes_on()
             eventually(lambda: status().output, until=lambda text: gives_none not in text)
