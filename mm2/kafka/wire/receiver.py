@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ctypes
 from collections.abc import Callable
 from struct import Struct
 from typing import Final
@@ -10,6 +11,12 @@ from typing import Final
 _HEAD: Final = Struct(">ii")
 _SCRATCH_SIZE: Final = 16 << 10
 """Of the memory where frames begin; what does not fit is received into memory of its own."""
+
+
+_uncleared = ctypes.pythonapi.PyByteArray_FromStringAndSize
+"""Makes a ``bytearray`` of what the memory holds: zeros would be written over at once."""
+_uncleared.argtypes = (ctypes.c_char_p, ctypes.c_ssize_t)
+_uncleared.restype = ctypes.py_object
 
 
 class OutOfSync(Exception):
@@ -90,7 +97,7 @@ class Receiver(asyncio.BufferedProtocol):
         if end - at == size:
             self._on_frame(bytearray(self._scratch[at:end]))
             return end
-        self._frame = bytearray(size)
+        self._frame = _uncleared(None, size)
         view = memoryview(self._frame)
         view[: end - at] = self._scratch[at:end]
         self._rest = view[end - at :]
