@@ -45,7 +45,7 @@ from mm2.offset_manager.server.messages import (
     write_answer,
 )
 from mm2.offset_manager.server.offset_answers import answer_offset_request
-from mm2.offset_manager.server.offset_messages import read_offset_request
+from mm2.offset_manager.server.offset_requests import read_offset_request
 from mm2.offset_manager.server.sasl import LogIn, LogIns, authenticated_answer
 from mm2.offset_manager.server.scram import LogInStep
 from mm2.offset_manager.server.tally import Tally

@@ -15,14 +15,16 @@ from mm2.core.offset_manager.commits import OffsetError, StoredOffset
 from mm2.errors import SchemaError
 from mm2.offset_manager.instance import OffsetManager
 from mm2.offset_manager.server.client_rights import ClientRights
-from mm2.offset_manager.server.offset_messages import (
+from mm2.offset_manager.server.offset_answer_frames import (
     AnsweredGroup,
     AnsweredOffset,
+    write_commit_answer,
+    write_fetch_answer,
+)
+from mm2.offset_manager.server.offset_requests import (
     AskedGroup,
     ClientCommit,
     ClientFetch,
-    write_commit_answer,
-    write_fetch_answer,
 )
 
 _MOST_ANSWERED: Final = 64 << 20

@@ -18,7 +18,7 @@ from mm2.offset_manager.instance import OffsetManager
 from mm2.offset_manager.server.client_rights import ClientRights
 from mm2.offset_manager.server.messages import OFFSET_COMMIT, OFFSET_FETCH
 from mm2.offset_manager.server.offset_answers import answer_offset_request
-from mm2.offset_manager.server.offset_messages import (
+from mm2.offset_manager.server.offset_requests import (
     ClientCommit,
     CommittedPartition,
     read_offset_request,

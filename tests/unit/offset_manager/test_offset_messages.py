@@ -17,16 +17,18 @@ from mm2.offset_manager.server.messages import (
     OFFSET_COMMIT,
     OFFSET_FETCH,
 )
-from mm2.offset_manager.server.offset_messages import (
+from mm2.offset_manager.server.offset_answer_frames import (
     AnsweredGroup,
     AnsweredOffset,
+    write_commit_answer,
+    write_fetch_answer,
+)
+from mm2.offset_manager.server.offset_requests import (
     AskedGroup,
     ClientCommit,
     ClientFetch,
     CommittedPartition,
     read_offset_request,
-    write_commit_answer,
-    write_fetch_answer,
 )
 from tests.support.kafka_requests import answer, request
 

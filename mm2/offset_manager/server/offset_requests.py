@@ -1,36 +1,26 @@
 """
-Commits and fetches of offsets: what clients send, and what they are answered.
+Commits and fetches of offsets, as clients send them.
 
-A commit has many partitions, so it is read and written with ``struct``; kio's objects for each of
-them took most of an instance's time.
+A commit has many partitions, so it is read with ``struct``, and its answer written likewise: kio's
+objects for each of them took most of an instance's time.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from struct import Struct
 from typing import Final, NamedTuple, TypeVar
 
 from mm2.core.model import TopicName
-from mm2.core.offset_manager.commits import OffsetError
 from mm2.errors import SchemaError
-from mm2.kafka.wire.frame import (
-    I16,
-    I32,
-    NO_TAGS,
-    Frame,
-    array,
-    compact_array,
-    compact_text,
-    text,
-)
+from mm2.kafka.wire.frame import I32, Frame
 from mm2.offset_manager.server.messages import ANSWERED, OFFSET_COMMIT, OFFSET_FETCH
 
 T = TypeVar("T")
 
-_FLEXIBLE_SINCE: Final = {OFFSET_COMMIT: 8, OFFSET_FETCH: 6}
+FLEXIBLE_SINCE: Final = {OFFSET_COMMIT: 8, OFFSET_FETCH: 6}
 _HEADER: Final = Struct(">hhi")
 _RETENTION: Final = Struct(">q")
 _MOST_VARINT_BITS: Final = 35
@@ -45,14 +35,11 @@ _INSTANCE_SINCE: Final = 7
 _COMMITTED_EPOCH_SINCE: Final = 6
 
 _ALL_TOPICS_SINCE: Final = 2
-_GROUPS_SINCE: Final = 8
+GROUPS_SINCE: Final = 8
 _MEMBER_SINCE: Final = 9
 _STABLE_SINCE: Final = 7
-_FETCHED_EPOCH_SINCE: Final = 5
-_ERROR_SINCE: Final = 2
-_THROTTLE_SINCE: Final = 3
 
-_COMMITTED: Final = {True: Struct(">iqi"), False: Struct(">iq")}
+COMMITTED: Final = {True: Struct(">iqi"), False: Struct(">iq")}
 _COMMITTED_BARE: Final = {True: Struct(">iqiH"), False: Struct(">iqH")}
 """The same, by whether it has an epoch, with no metadata."""
 
@@ -62,13 +49,6 @@ What stands there for metadata that are empty or null, by whether the version is
 
 There it is a length of one byte, and a byte for no tags.
 """
-
-_ANSWERED: Final = {True: Struct(">ihB"), False: Struct(">ih")}
-_TOLD_BARE: Final = Struct(">iqiBhB")
-"""Of a flexible version, with empty metadata and no tags."""
-
-_START: Final = Struct(">ii")
-_NO_THROTTLE: Final = I32.pack(0)
 
 
 class CommittedPartition(NamedTuple):
@@ -115,24 +95,6 @@ class ClientFetch:
     groups: Sequence[AskedGroup]
 
 
-class AnsweredOffset(NamedTuple):
-    """What is answered for a partition of OffsetFetch; an offset of -1 is none."""
-
-    partition: int
-    offset: int
-    leader_epoch: int
-    metadata: str
-    error: OffsetError
-
-
-class AnsweredGroup(NamedTuple):
-    """What is answered for a group of OffsetFetch."""
-
-    group: str
-    error: OffsetError
-    topics: Sequence[tuple[TopicName, Sequence[AnsweredOffset]]]
-
-
 def read_offset_request(frame: bytes) -> ClientCommit | ClientFetch | None:
     """
     Reads a commit or a fetch; None if it is another request, or in a version not answered.
@@ -146,12 +108,12 @@ def read_offset_request(frame: bytes) -> ClientCommit | ClientFetch | None:
     if len(frame) < _HEADER.size:
         raise SchemaError("a request is too short")
     api, version, correlation = _HEADER.unpack_from(frame)
-    oldest, newest = ANSWERED[api] if api in _FLEXIBLE_SINCE else (0, -1)
+    oldest, newest = ANSWERED[api] if api in FLEXIBLE_SINCE else (0, -1)
     if not oldest <= version <= newest:
         return None
     read = _commit if api == OFFSET_COMMIT else _fetch
     try:
-        cursor = _Cursor(memoryview(frame), is_flexible=version >= _FLEXIBLE_SINCE[api])
+        cursor = _Cursor(memoryview(frame), is_flexible=version >= FLEXIBLE_SINCE[api])
         found = read(cursor, version, correlation)
         cursor.end_structure()
     except (struct.error, ValueError, IndexError) as error:
@@ -260,14 +222,14 @@ def _bare_partitions(
 
 
 def _committed_partition(cursor: _Cursor, *, has_epoch: bool) -> CommittedPartition:
-    number, offset, *epoch = cursor.unpack(_COMMITTED[has_epoch])
+    number, offset, *epoch = cursor.unpack(COMMITTED[has_epoch])
     metadata = cursor.word()
     cursor.end_structure()
     return CommittedPartition(number, offset, epoch[0] if epoch else -1, metadata)
 
 
 def _fetch(cursor: _Cursor, version: int, correlation: int) -> ClientFetch:
-    if version >= _GROUPS_SINCE:
+    if version >= GROUPS_SINCE:
         groups = cursor.several(lambda: _asked_group(cursor, version))
     else:
         groups = [AskedGroup(cursor.name(), _asked_topics(cursor, version))]
@@ -302,83 +264,3 @@ def _asked_topic(cursor: _Cursor) -> tuple[TopicName, list[int]]:
     cursor.at = end
     cursor.end_structure()
     return topic, numbers
-
-
-def write_commit_answer(request: ClientCommit, error: OffsetError) -> bytes:
-    """The answer to a commit, with its length; all partitions have the same error."""
-    is_flexible = request.version >= _FLEXIBLE_SINCE[OFFSET_COMMIT]
-    pack = _ANSWERED[is_flexible].pack
-    rest = (0,) if is_flexible else ()
-    topics = (
-        _topic(
-            topic,
-            [pack(each.partition, error, *rest) for each in partitions],
-            is_flexible=is_flexible,
-        )
-        for topic, partitions in request.topics
-    )
-    throttle = _NO_THROTTLE if request.version >= _THROTTLE_SINCE else b""
-    return _answer(request.correlation, throttle, _list(topics, is_flexible), is_flexible)
-
-
-def write_fetch_answer(request: ClientFetch, groups: Sequence[AnsweredGroup]) -> bytes:
-    """The answer to a fetch, with its length."""
-    version = request.version
-    is_flexible = version >= _FLEXIBLE_SINCE[OFFSET_FETCH]
-    throttle = _NO_THROTTLE if version >= _THROTTLE_SINCE else b""
-    if version >= _GROUPS_SINCE:
-        encoded = (
-            compact_text(each.group)
-            + _answered_topics(each, version)
-            + I16.pack(each.error)
-            + NO_TAGS
-            for each in groups
-        )
-        body = compact_array(encoded)
-    else:
-        (group,) = groups
-        body = _answered_topics(group, version)
-        if version >= _ERROR_SINCE:
-            body += I16.pack(group.error)
-    return _answer(request.correlation, throttle, body, is_flexible)
-
-
-def _answered_topics(group: AnsweredGroup, version: int) -> bytes:
-    is_flexible = version >= _FLEXIBLE_SINCE[OFFSET_FETCH]
-    has_epoch = version >= _FETCHED_EPOCH_SINCE
-    encoded = (
-        _topic(
-            topic,
-            [_answered(each, is_flexible=is_flexible, has_epoch=has_epoch) for each in offsets],
-            is_flexible=is_flexible,
-        )
-        for topic, offsets in group.topics
-    )
-    return _list(encoded, is_flexible)
-
-
-def _answered(told: AnsweredOffset, *, is_flexible: bool, has_epoch: bool) -> bytes:
-    number, offset, epoch, metadata, error = told
-    if is_flexible and not metadata:
-        return _TOLD_BARE.pack(number, offset, epoch, 1, error, 0)
-    layout = _COMMITTED[has_epoch]
-    head = layout.pack(number, offset, epoch) if has_epoch else layout.pack(number, offset)
-    if is_flexible:
-        return head + compact_text(metadata) + I16.pack(error) + NO_TAGS
-    return head + text(metadata) + I16.pack(error)
-
-
-def _topic(name: str, partitions: Sequence[bytes], *, is_flexible: bool) -> bytes:
-    if is_flexible:
-        return compact_text(name) + compact_array(partitions) + NO_TAGS
-    return text(name) + array(partitions)
-
-
-def _list(items: Iterable[bytes], is_flexible: bool) -> bytes:  # noqa: FBT001 - of the format
-    return compact_array(items) if is_flexible else array(items)
-
-
-def _answer(correlation: int, throttle: bytes, body: bytes, is_flexible: bool) -> bytes:  # noqa: FBT001 - of the format
-    tags = NO_TAGS if is_flexible else b""
-    rest = tags + throttle + body + tags
-    return _START.pack(I32.size + len(rest), correlation) + rest
