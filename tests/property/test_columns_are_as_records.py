@@ -16,7 +16,7 @@ from flows.source.transform.connect_transforms import through_chain
 from flows.source.transform.message_handler import Handle
 from mm2.core.transforms import TransformChain
 from mm2.core.transforms.column_steps import on_columns
-from mm2.kafka.wire.record_columns import decode
+from mm2.kafka.wire.columns.record_columns import decode
 from tests.support import arrow_functions, user_handlers
 from tests.support.batches import Plain, write_batch
 from tests.support.stage_bench import outcome_of

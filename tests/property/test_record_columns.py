@@ -16,8 +16,8 @@ from flows.source.forward.recode import records_of
 from flows.source.forward.record_batch import assemble, split
 from flows.source.forward.record_body import DecodedRecord, fields_of
 from mm2.core.transforms.column_schema import SCHEMA, WrongColumns
+from mm2.kafka.wire.columns.record_columns import decode, encode
 from mm2.kafka.wire.compression import NONE, UNCOMPRESSED
-from mm2.kafka.wire.record_columns import decode, encode
 from tests.support.batches import Plain, write_batch
 
 _HEADER_SIZE = 61

@@ -1,7 +1,8 @@
 """
 Batches changed as columns, and encoded again.
 
-Importing this has code compiled (see ``mm2.kafka.wire.record_columns``), and freed memory kept.
+Importing this keeps freed memory, and has code compiled: see
+``mm2.kafka.wire.columns.record_columns``.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from flows.source.forward.record_batch import Batch
 from flows.source.transform.column_handle import ChangedPart, ColumnHandle, ColumnPart
 from flows.source.transform.freed_memory import keep_freed_memory
 from mm2.core.model import TopicName, TopicPartition
-from mm2.kafka.wire.record_columns import decode, encode
+from mm2.kafka.wire.columns.record_columns import decode, encode
 
 _MOST_ROWS: Final = 32_768
 _MOST_BYTES: Final = 6 << 20

@@ -1,7 +1,7 @@
 """
 Records of batches given to a message handler, and what it returns encoded as batches.
 
-Importing this has code compiled: see ``mm2.kafka.wire.record_columns``.
+Importing this has code compiled: see ``mm2.kafka.wire.columns.record_columns``.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from flows.source.transform.message_handler import Handle
 from mm2.core.handled_records import SourceRecord, TargetRecord
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.transforms.column_schema import HEADERS_TYPE, SCHEMA
+from mm2.kafka.wire.columns.record_columns import encode
 from mm2.kafka.wire.compiled import RecordsSection
-from mm2.kafka.wire.record_columns import encode
 
 _PART_BYTES: Final = 4 << 20
 """What is enough to be sent: bytes of values that were made, and for each record some more."""

@@ -13,18 +13,17 @@ import numpy as np
 import pyarrow as pa
 
 from mm2.core.transforms.column_schema import HEADERS_TYPE, SCHEMA, WrongColumns, as_records
-from mm2.kafka.wire.columns_kernel import (
+from mm2.kafka.wire.columns.cells import Cells, Rows
+from mm2.kafka.wire.columns.from_columns import (
     BASE_TIMESTAMP,
     FIRST,
     LAST,
     MAX_TIMESTAMP,
     START,
     STOP,
-    Cells,
-    Rows,
-    columns,
     records,
 )
+from mm2.kafka.wire.columns.to_columns import columns
 from mm2.kafka.wire.compiled import RecordsSection
 from mm2.kafka.wire.record_kernel import OFFSET, TIMESTAMP, locate
 

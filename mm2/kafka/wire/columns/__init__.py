@@ -1,0 +1,1 @@
+"""Records of batches as columns of Arrow, and back."""
