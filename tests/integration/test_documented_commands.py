@@ -126,11 +126,12 @@ def test_commands_do_what_their_pages_say(scene: Scene) -> None:
         if page in _STOPPED:
             commands = [_STOP, *commands, _RESUME]
         for command in commands:
-            if command in passed and not command.startswith("curl "):
+            words = tuple(shlex.split(command, comments=True))
+            if words in passed and words[0] != "curl":
                 continue
             ended = scene.run(page, command)
             if ended.returncode == 0:
-                passed.add(command)
+                passed.add(words)
             else:
                 failed[page, command] = (ended.returncode, ended.stdout + ended.stderr)
     assert failed == {}

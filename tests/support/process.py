@@ -11,14 +11,18 @@ from pathlib import Path
 
 from mm2.demo import processes
 from mm2.demo.kafka_jars import KAFKA_VERSION
-from tests.support.layout import jars
+from tests.support.layout import class_archive, jars
 
 
 def java_command(
     main: str, *arguments: str, options: Sequence[str] = (), version: str = KAFKA_VERSION
 ) -> list[str]:
     """The command line that runs a class of Kafka's jars, tuned for a quick start."""
-    return processes.java_command(main, *arguments, jars=jars(version), options=options)
+    # Others load many of a broker's classes, too. Java goes on without an archive that is missing.
+    archived = f"-XX:SharedArchiveFile={class_archive(version)}"
+    return processes.java_command(
+        main, *arguments, jars=jars(version), options=[archived, *options]
+    )
 
 
 def freeze(*pids: int) -> None:

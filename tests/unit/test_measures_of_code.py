@@ -84,6 +84,12 @@ def _measured(tree: Path, *packages: str) -> Mapping[str, Any]:
     return measured
 
 
+@pytest.fixture(scope="module")
+def ours() -> Mapping[str, Any]:
+    """What is measured of this project, which takes seconds."""
+    return _measured(ROOT, "mm2", "flows")
+
+
 def test_lines_are_told_apart(tree: Path) -> None:
     report = _measured(tree)
     assert report["packages"] == {
@@ -102,13 +108,15 @@ def test_imports_are_followed_wherever_they_stand(tree: Path) -> None:
     assert report["longest_chain"] == ["top.inner.low", "top.left", "top.low"]
 
 
-def test_no_modules_of_the_project_import_each_other() -> None:
-    assert _measured(ROOT, "mm2", "flows")["circles"] == []
+def test_no_modules_of_the_project_import_each_other(ours: Mapping[str, Any]) -> None:
+    assert ours["circles"] == []
 
 
-def test_from_the_process_to_a_spark_job_are_five_levels_of_supervision() -> None:
+def test_from_the_process_to_a_spark_job_are_five_levels_of_supervision(
+    ours: Mapping[str, Any],
+) -> None:
     """Those of docs/adr/0022-five-levels-of-supervision.md."""
-    levels = [each.partition(":")[0] for each in _measured(ROOT, "mm2", "flows")["supervision"]]
+    levels = [each.partition(":")[0] for each in ours["supervision"]]
     assert levels == [
         "mm2.herder.bundles.bundle_supervisor",
         "mm2.herder.herder",
