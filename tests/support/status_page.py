@@ -13,7 +13,14 @@ from urllib.parse import urlsplit
 
 import pytest
 from msgspec import structs
-from playwright.async_api import Browser, BrowserContext, Page, Request, async_playwright
+from playwright.async_api import (
+    Browser,
+    BrowserContext,
+    Page,
+    Request,
+    async_playwright,
+    expect,
+)
 
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.core.connect.status_records import RunState
@@ -27,6 +34,7 @@ from mm2.herder.view.flow_views import (
     TaskView,
 )
 from tests.support.configs import maker_of
+from tests.support.eventually import PATIENCE_S
 
 NODE: Final = "node-1/71137280-5213-4dc6-96ac-545b344f7b3e/B"
 NOW_MS: Final = 1_700_000_000_000
@@ -205,6 +213,7 @@ def chromium() -> str:
 @asynccontextmanager
 async def browser() -> AsyncIterator[Browser]:
     """Chromium without a window."""
+    expect.set_options(timeout=PATIENCE_S * 1000)
     async with async_playwright() as playwright:
         found = await playwright.chromium.launch(
             executable_path=chromium(), args=["--no-sandbox", "--disable-dev-shm-usage"]

@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 from itertools import pairwise
 
 import pytest
-from playwright.async_api import Route, expect
+import pytest_asyncio
+from playwright.async_api import Browser, Route, expect
 
 from mm2.config.flow_config import FlowConfig
 from mm2.core.status_page.sample_history import MEASURES
@@ -21,7 +22,6 @@ from tests.support.status_page import (
     FakeViews,
     Visit,
     browser,
-    contrast,
     copied,
     flows_of,
     partition,
@@ -29,7 +29,11 @@ from tests.support.status_page import (
     visit,
 )
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(120),
+    pytest.mark.asyncio(loop_scope="module"),
+]
 
 WIDE = {"width": 1280, "height": 900}
 PHONE = {"width": 390, "height": 844}
@@ -69,14 +73,21 @@ def _many() -> tuple[list[FlowConfig], FakeViews]:
     return flows, FakeViews({each.flow: running(each.flow, *topics) for each in flows})
 
 
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def chromium() -> AsyncIterator[Browser]:
+    """Starts once; each page has cookies, storage and settings of its own."""
+    async with browser() as started:
+        yield started
+
+
 @asynccontextmanager
 async def _open(
-    flows: list[FlowConfig], views: FakeViews, **options: object
+    chromium: Browser, flows: list[FlowConfig], views: FakeViews, **options: object
 ) -> AsyncIterator[Visit]:
     page = StatusPage(lambda: flows, views)
     looking = asyncio.create_task(page.run())
     try:
-        async with interface(FakeConnectors(), page=page) as client, browser() as chromium:
+        async with interface(FakeConnectors(), page=page) as client:
             async with visit(chromium, f"{client.url}/", **options) as seen:
                 yield seen
             assert seen.problems == []
@@ -88,31 +99,26 @@ async def _open(
 @pytest.mark.parametrize("size", [WIDE, PHONE])
 @pytest.mark.parametrize("make", [_nothing, _pair, _many])
 async def test_every_part_has_a_name_and_fits_the_screen(
-    size: dict[str, int], make: Callable[[], tuple[list[FlowConfig], FakeViews]]
+    chromium: Browser, size: dict[str, int], make: Callable[[], tuple[list[FlowConfig], FakeViews]]
 ) -> None:
-    async with _open(*make(), viewport=size) as seen:
+    async with _open(chromium, *make(), viewport=size) as seen:
         await expect(seen.page.locator("#live")).to_have_text("Live")
         assert await seen.wrong_parts() == []
 
 
-def test_contrast_is_that_of_wcag() -> None:
-    assert contrast((0, 0, 0), (255, 255, 255)) == pytest.approx(21)
-    assert contrast((119, 119, 119), (255, 255, 255)) == pytest.approx(4.48, abs=0.01)
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_texts_can_be_read_on_what_is_behind_them(scheme: str) -> None:
-    async with _open(*_pair(), color_scheme=scheme) as seen:
+async def test_texts_can_be_read_on_what_is_behind_them(chromium: Browser, scheme: str) -> None:
+    async with _open(chromium, *_pair(), color_scheme=scheme) as seen:
         await expect(seen.page.locator("#live")).to_have_text("Live")
         found = await seen.contrasts()
         assert {"Lag", "orders", "Configuration"} <= {*found}
         assert {text: ratio for text, ratio in found.items() if ratio < READABLE} == {}
 
 
-async def test_the_page_follows_the_flows_without_being_loaded_again() -> None:
+async def test_the_page_follows_the_flows_without_being_loaded_again(chromium: Browser) -> None:
     flows, views = _pair()
     flow = flows[0].flow
-    async with _open(flows, views) as seen:
+    async with _open(chromium, flows, views) as seen:
         bar = seen.page.locator("progress[aria-label='copied of orders']")
         await expect(bar).to_have_attribute("value", "40")
         views.of_flows[flow] = running(flow, partition("orders", lag=250))
@@ -121,10 +127,10 @@ async def test_the_page_follows_the_flows_without_being_loaded_again() -> None:
         await expect(bar).to_have_attribute("value", "100")
 
 
-async def test_focus_and_closed_parts_stay_when_the_page_changes() -> None:
+async def test_focus_and_closed_parts_stay_when_the_page_changes(chromium: Browser) -> None:
     flows, views = _pair()
     flow = flows[0].flow
-    async with _open(flows, views) as seen:
+    async with _open(chromium, flows, views) as seen:
         await expect(seen.page.locator("#live")).to_have_text("Live")
         summary = seen.page.locator("#flow-0 summary")
         await summary.press("Enter")
@@ -134,8 +140,8 @@ async def test_focus_and_closed_parts_stay_when_the_page_changes() -> None:
         await expect(summary).to_be_focused()
 
 
-async def test_the_keyboard_reaches_everything_from_top_to_bottom() -> None:
-    async with _open(*_pair()) as seen:
+async def test_the_keyboard_reaches_everything_from_top_to_bottom(chromium: Browser) -> None:
+    async with _open(chromium, *_pair()) as seen:
         await expect(seen.page.locator(".ranges")).to_be_visible()
         tops: list[float] = []
         texts: list[str] = []
@@ -156,8 +162,8 @@ async def test_the_keyboard_reaches_everything_from_top_to_bottom() -> None:
         assert all(after >= before - 60 for before, after in pairwise(sections))
 
 
-async def test_plots_show_each_flow_and_other_ranges_on_demand() -> None:
-    async with _open(*_pair()) as seen:
+async def test_plots_show_each_flow_and_other_ranges_on_demand(chromium: Browser) -> None:
+    async with _open(chromium, *_pair()) as seen:
         await expect(seen.page.locator("#plots canvas")).to_have_count(3)
         legend = seen.page.locator("#plots figure").first.locator(".u-label")
         assert await legend.all_text_contents() == ["Time", "A->B", "B->A"]
@@ -167,35 +173,36 @@ async def test_plots_show_each_flow_and_other_ranges_on_demand() -> None:
         await expect(seen.page.locator("#plots canvas")).to_have_count(3)
 
 
-async def test_plots_of_another_range_stay_within_their_frames() -> None:
+async def test_plots_of_another_range_stay_within_their_frames(chromium: Browser) -> None:
     """The first used to be drawn across its neighbours, until the window had another size."""
-    async with _open(*_pair(), viewport=WIDE) as seen:
+    async with _open(chromium, *_pair(), viewport=WIDE) as seen:
         await expect(seen.page.locator("#plots canvas")).to_have_count(3)
         await seen.page.get_by_role("button", name="15 min").click()
         wider = await seen.page.evaluate(_WIDER_PLOTS)
         assert (len(wider), max(wider) <= 0) == (3, True), wider
 
 
-async def test_the_page_says_when_the_node_answers_no_more() -> None:
+async def test_the_page_says_when_the_node_answers_no_more(chromium: Browser) -> None:
     flows, views = _pair()
     page = StatusPage(lambda: flows, views)
-    async with browser() as chromium:
+    async with await chromium.new_page() as opened:
         async with interface(FakeConnectors(), page=page) as client:
-            opened = await chromium.new_page()
             await opened.goto(f"{client.url}/")
             await expect(opened.locator("#live")).to_have_text("Live")
         await expect(opened.locator("#live")).to_contain_text("does not answer")
 
 
 async def test_a_page_that_was_refused_says_why_and_asks_again(
-    monkeypatch: pytest.MonkeyPatch,
+    chromium: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flows, views = _pair()
     page = StatusPage(lambda: flows, views)
     monkeypatch.setattr("mm2.status_page.status_page.MOST_WATCHERS", 0)
     looking = asyncio.create_task(page.run())
-    async with browser() as chromium, interface(FakeConnectors(), page=page) as client:
-        opened = await chromium.new_page()
+    async with (
+        interface(FakeConnectors(), page=page) as client,
+        await chromium.new_page() as opened,
+    ):
         await opened.clock.install()
         await opened.goto(f"{client.url}/")
         await expect(opened.locator("#live")).to_have_text(
@@ -207,7 +214,7 @@ async def test_a_page_that_was_refused_says_why_and_asks_again(
     looking.cancel()
 
 
-async def test_a_stream_that_begins_anew_is_not_plotted_twice() -> None:
+async def test_a_stream_that_begins_anew_is_not_plotted_twice(chromium: Browser) -> None:
     history = {"flows": ["A->B"], "times": [1000, 1010]}
     history |= {measure: [[1, 2]] for measure in MEASURES}
     body = f"retry: 1\ndata: {json.dumps({'sections': {}, 'history': history})}\n\n"
@@ -218,8 +225,10 @@ async def test_a_stream_that_begins_anew_is_not_plotted_twice() -> None:
         await route.fulfill(body=body, content_type="text/event-stream")
 
     page = StatusPage(list, FakeViews())
-    async with browser() as chromium, interface(FakeConnectors(), page=page) as client:
-        opened = await chromium.new_page()
+    async with (
+        interface(FakeConnectors(), page=page) as client,
+        await chromium.new_page() as opened,
+    ):
         await opened.route("**/page/updates", stream)
         await opened.goto(f"{client.url}/")
         async with asyncio.timeout(60):
@@ -228,10 +237,11 @@ async def test_a_stream_that_begins_anew_is_not_plotted_twice() -> None:
         await opened.evaluate(_NOTE_TIMES)
         await opened.get_by_role("button", name="6 h").click()
         assert await opened.evaluate("plotted.at(-1)") == [1000, 1010]
+        await opened.unroute_all(behavior="ignoreErrors")
 
 
-async def test_without_scripts_the_page_shows_all_but_the_plots() -> None:
-    async with _open(*_pair(), java_script_enabled=False) as seen:
+async def test_without_scripts_the_page_shows_all_but_the_plots(chromium: Browser) -> None:
+    async with _open(chromium, *_pair(), java_script_enabled=False) as seen:
         page = seen.page
         assert await page.locator("progress").count() >= 2
         assert await page.locator("meta[http-equiv=refresh]").count() == 1
