@@ -174,8 +174,8 @@ async def test_configurations_are_shown_while_the_target_is_away(tmp_path: Path)
         info = (await client.get("/connectors?expand=info"))[name]["info"]
         assert (info["config"]["topics"], info["tasks"]) == ("orders", [])
         # Whoever edits these and sends them back would undo alterations that cannot be seen.
-        for each in (path, f"{path}/config", f"{path}/status"):
-            assert (await client.ask("GET", each))[0] == 503
+        asked = (client.ask("GET", each) for each in (path, f"{path}/config", f"{path}/status"))
+        assert [status for status, _ in await asyncio.gather(*asked)] == [503, 503, 503]
 
 
 async def test_kafbat_ui_shows_and_steers_a_flow(running: _Running) -> None:
