@@ -75,16 +75,19 @@ def _of_maker(maker: MirrorMakerConfig) -> list[Finding]:
             found += _errors(errors)
         else:
             good.append(settings)
-            if settings.source.enabled:
-                found += _refusals(flow, Severity.WARNING, "source", settings.source.refusals)
-                found += _unchecked(flow, settings.source.transforms.sql)
-            found += _refusals(flow, Severity.NOTE, "checkpoint", settings.checkpoint.refusals)
-            found += [
-                Finding(severity=Severity.WARNING, problem=unread, of_flow=True)
-                for unread in settings.unread_keys
-            ]
+            found += _of_flow(settings)
     found += [_finding(Severity.WARNING, unread) for unread in suspicious_flows(maker, good)]
     return found
+
+
+def _of_flow(settings: FlowConfig) -> Iterator[Finding]:
+    flow = settings.flow
+    if settings.source.enabled:
+        yield from _refusals(flow, Severity.WARNING, "source", settings.source.refusals)
+        yield from _unchecked(flow, settings.source.transforms.sql)
+    yield from _refusals(flow, Severity.NOTE, "checkpoint", settings.checkpoint.refusals)
+    for unread in settings.unread_keys:
+        yield Finding(severity=Severity.WARNING, problem=unread, of_flow=True)
 
 
 def _errors(errors: ConfigErrors) -> list[Finding]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from mm2.config.legacy.command_line import CommandLine, WrongCommandLine, read_c
 from mm2.config.legacy.topic_patterns import TopicSelection
 from mm2.config.legacy.zookeeper_keys import ZooKeeperSettings, zookeeper_settings
 from mm2.config.record_clients import DataSettings
-from mm2.config.text.properties import load
+from mm2.config.text.properties import PropertiesFile, load
 from mm2.core.model import GroupId
 from mm2.errors import ConfigError, ConfigErrors
 
@@ -94,21 +94,9 @@ def read_copy_plan(words: Sequence[str]) -> CopyPlan:
     except WrongCommandLine as errors:
         arguments = errors.found
         found += [("", error) for error in errors.problems]
-    files = []
-    for path, read in (
-        (arguments.consumer, read_consumer_file),
-        (arguments.producer, partial(read_producer_file, repartitions=arguments.repartitions)),
-    ):
-        if not path:  # which is told already
-            files.append(ClientFile(properties={}))
-            continue
-        try:
-            files.append(read(load(Path(path))))
-        except ConfigError as error:
-            files.append(ClientFile(properties={}))
-            found.append((path if error.line is not None else "", error))
-        found += [(path, mistake) for mistake in files[-1].mistakes]
-    consumer, producer = files
+    read_producer = partial(read_producer_file, repartitions=arguments.repartitions)
+    consumer = _read(arguments.consumer, read_consumer_file, found)
+    producer = _read(arguments.producer, read_producer, found)
     data, wrong, bad = copy_settings(consumer.properties, producer.properties)
     found += [(arguments.consumer, each) for each in consumer.located(wrong)]
     found += [(arguments.producer, each) for each in producer.located(bad)]
@@ -122,3 +110,18 @@ def read_copy_plan(words: Sequence[str]) -> CopyPlan:
     return CopyPlan(
         arguments=arguments, consumer=consumer, producer=producer, data=data, warnings=warnings
     )
+
+
+def _read(
+    path: str, read: Callable[[PropertiesFile], ClientFile], found: list[tuple[str, ConfigError]]
+) -> ClientFile:
+    """A file, whose mistakes are added to ``found``; an empty one if it cannot be read."""
+    file = ClientFile(properties={})
+    if not path:  # which is told already
+        return file
+    try:
+        file = read(load(Path(path)))
+    except ConfigError as error:
+        found.append((path if error.line is not None else "", error))
+    found += [(path, mistake) for mistake in file.mistakes]
+    return file
