@@ -12,6 +12,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, TopicPartition
 
 from mm2.core.internal_records import Heartbeat
 from mm2.core.model import ClusterAlias
+from mm2.demo.broker_settings import free_ports
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.mirror import Mirror, one_way, properties, worker_pids
@@ -120,10 +121,8 @@ def test_an_unreachable_cluster_is_waited_for_while_other_flows_go_on(
     for name in (f"{unique}-b", f"{unique}-c"):
         create_topic(cluster_a.bootstrap, name, 1)
         produce(cluster_a.bootstrap, name, numbered(0, 1))
-    late = KafkaCluster("C")
-    late.start()
-    address = late.bootstrap
-    late.kill()
+    (port,) = free_ports(1)
+    late, address = KafkaCluster("C", port=port), f"127.0.0.1:{port}"
     text = properties(
         {"A": cluster_a.bootstrap, "B": cluster_b.bootstrap, "C": address},
         {
@@ -138,7 +137,7 @@ def test_an_unreachable_cluster_is_waited_for_while_other_flows_go_on(
         with Mirror(tmp_path, text) as mirror:
             consume(cluster_b.bootstrap, f"A.{unique}-b", 1)
             eventually(lambda: "cluster.unreachable" in mirror.text())
-            late.restart()
+            late.start()
             consume(address, f"A.{unique}-c", 1)
             assert mirror.stop() == 0
     finally:
