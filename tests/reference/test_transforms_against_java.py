@@ -127,6 +127,7 @@ def test_any_time_is_written_as_java_writes_it(java: Java, at: int) -> None:
 @given(
     literal=st.from_regex(r"[+-]?[0-9]{1,22}(\.[0-9]{0,12})?([eE][+-]?[0-9]{1,2})?", fullmatch=True)
     | st.sampled_from(["null", "true", "False", "x", "12 apples", "-", "0x10", "1f"])
+    | st.sampled_from(["1e309", "-1.50e400", "1e-401", "0e401", "1e9999999999"])
 )
 @many(300)
 def test_a_literal_becomes_the_header_that_java_writes(java: Java, literal: str) -> None:
@@ -149,7 +150,10 @@ def test_a_literal_becomes_the_header_that_java_writes(java: Java, literal: str)
             ("ReplaceField$Value", {"include": "a,b", "renames": "a:q,c:d"}),
             ("MaskField$Value", {"fields": "a,b"}),
             ("MaskField$Value", {"fields": "a", "replacement": "12"}),
-            ("MaskField$Value", {"fields": "b", "replacement": "***"}),
+            *(
+                ("MaskField$Value", {"fields": "b", "replacement": text})
+                for text in ("***", "1.5", "-.5", "1e3", "1_0", "1f", "99999999999999999999")
+            ),
             ("ValueToKey", {"fields": "a,b"}),
             ("ExtractField$Value", {"field": "a"}),
             ("ExtractField$Value", {"field": "a.b", "field.syntax.version": "V2"}),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from mm2.core.transforms.java_numbers import double_text, float32, parse_double
+from mm2.core.transforms.java_numbers import double_text, float32, parse_double, wrapped
 from mm2.core.transforms.record_draft import Json, RecordDraft, Side, json_type
 from mm2.errors import TransformError
 
@@ -65,7 +65,7 @@ def cast_to(kind: str, value: Json) -> Json:
         raise TransformError(f"{json_type(value)} cannot be cast to {kind}")
     try:
         return _CASTS[kind](value)
-    except ValueError as problem:
+    except (ValueError, OverflowError) as problem:
         raise TransformError(f"cannot be cast to {kind}: {problem}") from None
 
 
@@ -74,8 +74,8 @@ def _whole(bits: int) -> Callable[[Json], Json]:
         if isinstance(value, str):
             return _parsed(value, bits)
         if isinstance(value, float):
-            return _wrapped(_saturated(value, max(bits, _INT_BITS)), bits)
-        return _wrapped(int(value), bits)  # type: ignore[arg-type]  # a number or a boolean
+            return wrapped(_saturated(value, max(bits, _INT_BITS)), bits)
+        return wrapped(int(value), bits)  # type: ignore[arg-type]  # a number or a boolean
 
     return cast
 
@@ -89,11 +89,6 @@ def _parsed(text: str, bits: int) -> int:
 
 def _saturated(number: float, bits: int) -> int:
     return max(-(1 << (bits - 1)), min(int(number), (1 << (bits - 1)) - 1))
-
-
-def _wrapped(number: int, bits: int) -> int:
-    half = 1 << (bits - 1)
-    return (number + half) % (1 << bits) - half
 
 
 def _double(value: Json) -> float:

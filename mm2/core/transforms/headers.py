@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from decimal import Decimal
@@ -11,7 +12,7 @@ from mm2.core.transforms.java_numbers import double_text, float32
 from mm2.core.transforms.record_draft import Json, RecordDraft, Side, json_text
 from mm2.errors import TransformError
 
-_NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d+)?", re.ASCII)
+_NUMBER: Final = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d{1,9})?", re.ASCII)
 _MOST_DIGITS: Final = 400
 _LONGS: Final = range(-(1 << 63), 1 << 63)
 
@@ -90,7 +91,7 @@ def literal_value(text: str) -> bytes | None:
 
 
 def _number(number: Decimal) -> str:
-    if abs(number.adjusted()) > _MOST_DIGITS:
+    if number and number.adjusted() > _MOST_DIGITS:
         return str(number)
     if number == number.to_integral_value():
         return str(int(number)) if int(number) in _LONGS else _large(number)
@@ -104,10 +105,13 @@ def _large(number: Decimal) -> str:
 
 
 def _small(number: Decimal) -> str:
+    wide = float(number)
+    if math.isinf(wide):
+        return str(number)
     try:
-        return double_text(float32(float(number)))
+        return double_text(float32(wide))
     except TransformError:
-        return double_text(float(number))
+        return double_text(wide)
 
 
 def _bytes(value: Json) -> bytes | None:

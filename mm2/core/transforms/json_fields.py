@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from mm2.core.transforms.field_path import value_at
-from mm2.core.transforms.java_numbers import parse_double
+from mm2.core.transforms.java_numbers import parse_decimal_double, parse_long
 from mm2.core.transforms.record_draft import Json, RecordDraft, Side, json_type
 from mm2.errors import TransformError
 
@@ -147,6 +147,6 @@ class ExtractField:
 
 def _number(text: str, *, like: float) -> Json:
     try:
-        return int(text) if isinstance(like, int) else parse_double(text)
+        return parse_long(text) if isinstance(like, int) else parse_decimal_double(text)
     except ValueError:
         raise TransformError(f"replacement '{text}' is no number of the field's type") from None

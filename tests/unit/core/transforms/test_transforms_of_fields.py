@@ -59,6 +59,27 @@ def test_a_replacement_stands_in_place_of_texts_and_numbers() -> None:
     assert value_after(chain, b'{"s":"x","n":5,"f":1.5}') == b'{"s":"77","n":77,"f":77.0}'
 
 
+@pytest.mark.parametrize(
+    ("replacement", "found"),
+    [
+        ("1.5", b'{"n":1,"f":1.5}'),
+        ("1e3", b'{"n":1000,"f":1000.0}'),
+        ("-.9", b'{"n":0,"f":-0.9}'),
+        ("99999999999999999999", b'{"n":7766279631452241919,"f":1e+20}'),
+    ],
+)
+def test_a_replacement_is_read_as_java_s_big_decimal(replacement: str, found: bytes) -> None:
+    chain = one("MaskField$Value", fields="n,f", replacement=replacement)
+    assert value_after(chain, b'{"n":5,"f":2.5}') == found
+
+
+@pytest.mark.parametrize("replacement", ["1_0", "1f", "0x10", "1e999", "NaN"])
+@pytest.mark.parametrize("value", [b'{"f":5}', b'{"f":2.5}'])
+def test_a_replacement_that_is_no_decimal_is_an_error(replacement: str, value: bytes) -> None:
+    with pytest.raises(TransformError, match="is no number of the field's type"):
+        value_after(one("MaskField$Value", fields="f", replacement=replacement), value)
+
+
 @pytest.mark.parametrize("value", [b'{"f":true}', b'{"f":[1]}', b'{"f":{}}', b'{"f":5}'])
 def test_a_replacement_that_does_not_fit_is_an_error(value: bytes) -> None:
     with pytest.raises(TransformError, match="MaskField"):
