@@ -189,7 +189,7 @@ def test_a_number_is_cast_to_32_bits_as_java_casts_it(java: Java, value: object)
 def test_fields_become_the_headers_that_java_writes(
     java: Java, value: dict[str, object], how: str
 ) -> None:
-    kind, options = "HeaderFrom$Value", {"fields": "a,b", "headers": "x,y", "operation": how}
+    kind, options = "HeaderFrom$Value", {"fields": "a,b,a", "headers": "x,y,y", "operation": how}
     before = record(key=None, value=json.dumps(value).encode(), headers=_HEADERS)
     ours = _parsed(_ours(kind, options, before))
     assert ours == _parsed(_java(java, kind, options, before, of_json=True))

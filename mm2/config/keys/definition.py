@@ -8,7 +8,15 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, TypeAlias
 
 from mm2.config.keys.effects import Effects
-from mm2.config.keys.key_types import PARSERS, Type, Value, duration_ms, duration_s, java_trim
+from mm2.config.keys.key_types import (
+    PARSERS,
+    Type,
+    Value,
+    duration_ms,
+    duration_s,
+    java_trim,
+    split_list,
+)
 from mm2.config.text.redact import HIDDEN
 from mm2.errors import ConfigError
 
@@ -54,6 +62,7 @@ class Key:
         importance: HIGH, MEDIUM or LOW, as in Java.
         own_class: the class may also be one of ours by its simple name, or the user's own in
             Python, written package.module:Class.
+        repeats: the list keeps what stands in it twice, as with validators other than ValidList.
         ignored: why it has no effect, which is harmless: a warning says so.
         refused: why a file that asks for it is refused: obeyed, it would change the result.
         accepted: texts beside the default that ask for nothing which is not done anyway.
@@ -75,6 +84,7 @@ class Key:
     required: bool = False
     check: Check | None = None
     own_class: bool = False
+    repeats: bool = False
     ignored: str = ""
     refused: str = ""
     accepted: tuple[str, ...] = ()
@@ -141,6 +151,8 @@ class Key:
         return None if self.default is None else self._read(self.default)
 
     def _read(self, text: str) -> Value:
+        if self.repeats:
+            return split_list(text)
         return java_trim(text) if self.own_class else PARSERS[self.type](text)
 
 

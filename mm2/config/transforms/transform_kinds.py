@@ -183,7 +183,8 @@ _KINDS: Final = (
         make=lambda options: TimestampRouter(
             options.text("topic.format"), DateFormat(options.text("timestamp.format")))),
     *_of_side("HeaderFrom", "Copies or moves fields to headers.", (
-        _FIELDS, _names("headers", default=None, doc="Names of headers, as many."),
+        _names("fields", default=None, doc="Names of fields.", repeats=True),
+        _names("headers", default=None, doc="Names of headers, as many.", repeats=True),
         _option("operation", Type.STRING, None, "`copy` or `move`.", required=True,
             check=one_of("move", "copy"))),
         header_from, unequal),

@@ -71,6 +71,12 @@ def test_fields_are_copied_to_headers_in_the_order_of_both_lists() -> None:
     assert found.value is before.value, "what is copied stays byte by byte"
 
 
+def test_a_header_may_have_several_fields_and_a_field_several_headers() -> None:
+    chain = one("HeaderFrom$Value", fields="a,b,a", headers="h,h,i", operation="move")
+    found = chain.apply(record(value=b'{"a":1,"b":2}'))
+    assert found == record(value=b"{}", headers=(("h", b"1"), ("h", b"2"), ("i", b"1")))
+
+
 def test_fields_are_moved_to_headers() -> None:
     chain = one("HeaderFrom$Key", fields="s", headers="S", operation="move")
     found = chain.apply(record(key=b'{"s": true, "n": 1}'))
