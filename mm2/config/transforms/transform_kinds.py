@@ -80,10 +80,12 @@ _option: Final = partial(Key, definitions=frozenset({Definition.TRANSFORM}))
 _names: Final = partial(_option, type=Type.LIST, check=items(empty_allowed=False), required=True)
 
 
-def _readable(read: Callable[[str], object]) -> Check:
+def _readable(read: Callable[[str], object], *, empty_allowed: bool = True) -> Check:
     """Accepts texts that can be read so."""
 
     def check(value: Value) -> str | None:
+        if not empty_allowed and (told := _not_empty(value)):
+            return told
         try:
             read(str(value))
         except ConfigError as problem:
@@ -222,7 +224,7 @@ _KINDS: Final = (
 _PREDICATES: Final = (
     PredicateKind(name="TopicNameMatches", doc="The remote topic's whole name matches.", options=(
         _option("pattern", Type.STRING, None, "Regular expression of Java.", required=True,
-            check=_readable(JavaPattern)),),
+            check=_readable(JavaPattern, empty_allowed=False)),),
         make=lambda options: TopicNameMatches(JavaPattern(options.text("pattern")))),
     PredicateKind(name="HasHeaderKey", doc="The record has a header of that name.", options=(
         _option("name", Type.STRING, None, "Name of the header.", required=True,

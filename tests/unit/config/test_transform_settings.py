@@ -85,6 +85,7 @@ def test_a_mistake_in_a_transform_is_told(options: dict[str, str], key: str, tol
         ({"type": "TopicMatches"}, "predicates.p.type", "Did you mean 'TopicNameMatches'"),
         ({"type": "TopicNameMatches"}, "predicates.p.type", "predicates.p.pattern is missing"),
         ({"type": "TopicNameMatches", "pattern": "["}, "predicates.p.pattern", "Unclosed"),
+        ({"type": "TopicNameMatches", "pattern": ""}, "predicates.p.pattern", "must not be empty"),
         ({"type": "HasHeaderKey", "name": ""}, "predicates.p.name", "must not be empty"),
         ({"type": "RecordIsTombstone", "name": "x"}, "predicates.p.name", "no such option"),
     ],
