@@ -15,8 +15,10 @@ def nested_path(text: str) -> tuple[str, ...]:
     A backtick inside of these needs a backslash only where a dot follows.
 
     Raises:
-        ConfigError: a backtick is not closed.
+        ConfigError: it is empty, or a backtick is not closed.
     """
+    if not text:
+        raise ConfigError("Path '' leads to no field", value=text)
     return tuple(_steps(text))
 
 

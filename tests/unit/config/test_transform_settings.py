@@ -63,6 +63,11 @@ def _of(**options: str) -> dict[str, str]:
             "a backtick is not closed",
         ),
         (
+            {"type": "ExtractField$Key", "field": "", "field_syntax_version": "V2"},
+            "field",
+            "leads to no field",
+        ),
+        (
             {"type": "ExtractField$Key", "field": "a", "field_syntax_version": "V3"},
             "field.syntax.version",
             "must be one of V1, V2",
