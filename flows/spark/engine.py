@@ -12,14 +12,16 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from flows.spark.accumulators import are_shown, show_totals
 from flows.spark.jobs import SparkJobs
-from flows.spark.spark_job import SparkJob, password_keys, sql_problem
+from flows.spark.spark_job import JVM_GONE, SparkJob, is_running, password_keys, sql_problem
 from mm2.config.flow_config import FlowConfig
 from mm2.errors import ConfigError
 from mm2.protocol.bundle_spec import BundleSpec
+
+_ANSWERS_WITHIN_S: Final = 1.0
 
 BundleTask = Callable[[BundleSpec], Mapping[str, int]]
 """Runs in a Python worker until it is stopped, and returns its totals; must be picklable."""
@@ -67,3 +69,16 @@ class SparkEngine(SparkJobs):
         shows_values = spec.errors.logs_messages
         job = SparkJob(spec.name, title, work, passwords, spec.transforms.sql, shows_values)
         return await self.run_job(job)
+
+    async def is_running(self, bundle: str) -> bool:
+        """Whether the task of a bundle runs now; True also if Spark does not say so in time."""
+        context, loop = self._context, asyncio.get_running_loop()
+        if context is None:
+            return False
+        try:
+            async with asyncio.timeout(_ANSWERS_WITHIN_S):
+                return await loop.run_in_executor(self._calls, is_running, context, bundle)
+        except TimeoutError:
+            return True
+        except JVM_GONE:  # And with it the task.
+            return False

@@ -20,7 +20,7 @@ import structlog
 from pyspark import SparkContext
 
 from flows.spark.decommissioning import begin_again, jobs_to_move
-from flows.spark.spark_job import JVM_GONE, cancel, last_job
+from flows.spark.spark_job import JVM_GONE, cancel, is_running
 from flows.spark.standalone_master import is_forgotten
 from flows.spark.warmth import Warmth, runs_empty_job
 from mm2.core.balancing.waiting_jobs import RestartRule, WaitingJobs
@@ -264,9 +264,4 @@ def _look(context: SparkContext, submitted: frozenset[str]) -> _Slots:
         f"{each.host()}:{each.port()}": int(each.numRunningTasks())
         for each in java.sc().statusTracker().getExecutorInfos()
     }
-    return _Slots(frozenset(job for job in submitted if _is_running(context, job)), processes)
-
-
-def _is_running(context: SparkContext, group: str) -> bool:
-    """Whether a task of a job group runs."""
-    return any(stage.numActiveTasks > 0 for stage in last_job(context, group)[1])
+    return _Slots(frozenset(job for job in submitted if is_running(context, job)), processes)

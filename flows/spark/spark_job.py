@@ -134,6 +134,11 @@ def last_job(context: SparkContext, group: str) -> tuple[int, list[Any]]:
     return last, list(filter(None, map(tracker.getStageInfo, job.stageIds)))
 
 
+def is_running(context: SparkContext, group: str) -> bool:
+    """Whether a task of a job group runs."""
+    return any(stage.numActiveTasks > 0 for stage in last_job(context, group)[1])
+
+
 def cancel(context: SparkContext, group: str) -> None:
     """Cancels the jobs of a group that Spark knows."""
     with suppress(*JVM_GONE):

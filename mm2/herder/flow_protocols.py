@@ -33,6 +33,9 @@ class BundleRunner(Protocol):
             Exception: the bundle failed and may be run again.
         """
 
+    async def is_running(self, bundle: str) -> bool:
+        """Whether a bundle that was to run has begun to, and has not ended; soon answered."""
+
 
 class SmallFlow(Protocol):
     """A flow that the herder's own process carries: checkpoints, heartbeats."""

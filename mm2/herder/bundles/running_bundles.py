@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 
 import structlog
 
@@ -110,9 +111,9 @@ class RunningBundles:
             task.cancel()
 
     async def suspend(self, supervisor: BundleSupervisor, *, within_s: float) -> None:
-        """Waits until the job of a bundle has ended, which has nothing to drain if none began."""
-        has_begun = not self._slots.is_waiting(supervisor.name)
-        await supervisor.suspend(within_s=within_s if has_begun else 0)
+        """Waits until the job of a bundle, whose stop is written, has ended."""
+        is_waiting = await self._is_waiting(supervisor.name)
+        await supervisor.suspend(within_s=0 if is_waiting else within_s)
 
     async def finish(self, *, within_s: float, may_drain: bool) -> None:
         """
@@ -122,13 +123,26 @@ class RunningBundles:
             within_s: what takes longer is cut off.
             may_drain: False cuts all off at once: they do not know that they are to end.
         """
-        for task in self._tasks:
-            if self._slots.is_waiting(task.get_name()):
-                task.cancel()  # It has no executor, and nothing to drain.
-        if may_drain and self._tasks:
-            await asyncio.wait(self._tasks, timeout=within_s)
+        if may_drain and (tasks := list(self._tasks)):
+            with suppress(TimeoutError):
+                async with asyncio.timeout(within_s):
+                    await asyncio.gather(*map(self._end_waiting, tasks))
+                    await asyncio.wait(tasks)
         late = list(self._tasks)
         for task in late:
             log.error("bundle.not_drained", bundle=task.get_name(), within_s=within_s)
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
+
+    async def _end_waiting(self, task: asyncio.Task[None]) -> None:
+        if await self._is_waiting(task.get_name()):
+            task.cancel()
+
+    async def _is_waiting(self, name: str) -> bool:
+        """
+        Whether a job, whose stop is written, has nothing to drain because it has no executor.
+
+        What was seen last may be a second old. A job that begins after it was asked for here reads
+        its stop before it copies anything.
+        """
+        return self._slots.is_waiting(name) and not await self._runner.is_running(name)

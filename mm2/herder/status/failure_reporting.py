@@ -48,6 +48,10 @@ class ReportingRunner:
             self._on_failure(key, _reason(error))
             raise
 
+    async def is_running(self, bundle: str) -> bool:
+        """Whether a bundle that was to run has begun to, and has not ended."""
+        return await self._runner.is_running(bundle)
+
 
 def reporting_flow(flow: SmallFlow, connector: str, on_failure: OnFailure) -> SmallFlow:
     """The same flow, which reports starts and failures as the only task of a connector."""

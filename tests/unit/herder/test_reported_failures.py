@@ -48,6 +48,9 @@ class _Runner:
             raise self.failure
         return {"index": spec.index}
 
+    async def is_running(self, bundle: str) -> bool:
+        return bundle == "A->B/3"
+
 
 async def test_a_bundle_that_runs_to_its_end_is_heard_to_begin() -> None:
     ear = _Ear()
@@ -57,6 +60,7 @@ async def test_a_bundle_that_runs_to_its_end_is_heard_to_begin() -> None:
     assert runner.started
     assert await heard.run(sample_spec(index=3)) == {"index": 3}
     assert heard.slots is runner.slots
+    assert [await heard.is_running(name) for name in ("A->B/3", "A->B/4")] == [True, False]
     assert ear.heard == [(_TASK, None)]
 
 

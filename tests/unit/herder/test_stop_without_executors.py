@@ -21,10 +21,11 @@ _PARTITION = TopicPartition(TopicName("t"), 0)
 
 
 class _Cluster(EndlessRunner):
-    """Takes jobs for which it has no executor, until they are cancelled."""
+    """Takes jobs until they are cancelled; has an executor for them, or none."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_executor: bool = False) -> None:
         super().__init__()
+        self._has_executor = has_executor
         self.submitted = asyncio.Event()
         self.is_cancelled = False
 
@@ -38,6 +39,9 @@ class _Cluster(EndlessRunner):
         finally:
             self.is_cancelled = True
         return {}
+
+    async def is_running(self, bundle: str) -> bool:
+        return self._has_executor and bundle == sample_spec().name
 
 
 def _seconds_to_end(
@@ -76,6 +80,13 @@ def test_one_that_waits_for_an_executor_is_cancelled_at_once(
     cluster = _Cluster()
     assert _seconds_to_end(cluster, end, is_reported=True) < 1
     assert cluster.is_cancelled
+
+
+@pytest.mark.parametrize("end", [Bundles.stop, Bundles.restart])
+def test_one_that_has_begun_since_it_was_seen_to_wait_may_drain(
+    end: Callable[[Bundles], Awaitable[None]],
+) -> None:
+    assert _seconds_to_end(_Cluster(has_executor=True), end, is_reported=True) > 5
 
 
 @pytest.mark.parametrize("end", [Bundles.stop, Bundles.restart])

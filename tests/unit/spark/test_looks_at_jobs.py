@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flows.spark.live_slots import _is_running
+from flows.spark.spark_job import is_running
 
 
 class _Tracker:
@@ -33,7 +33,7 @@ class _Tracker:
 
 def _runs(tracker: _Tracker) -> bool:
     context: Any = SimpleNamespace(statusTracker=lambda: tracker)
-    return _is_running(context, "A->B/0")
+    return is_running(context, "A->B/0")
 
 
 def test_earlier_ones_are_not_looked_at() -> None:
