@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Final
+from contextlib import suppress
+from threading import Thread
+from typing import Any, Final
 
 from flows.spark.jvm import Gateway, Jvm
 
@@ -25,6 +27,34 @@ def submitted_settings() -> dict[str, str]:
 
     gateway = launch_gateway()  # type: ignore[no-untyped-call]
     return dict(SparkConf(_jvm=gateway.jvm).getAll())
+
+
+def forward_stops(stop: Callable[[], None]) -> None:
+    """
+    Has ``stop`` called, in a thread, when ``spark-submit`` is sent SIGTERM or SIGINT.
+
+    Of itself its JVM would end at once, and this process could not drain.
+    """
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - see above
+    from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
+
+    jvm: Any = launch_gateway().jvm  # type: ignore[no-untyped-call]
+    java, misc = jvm.java, jvm.sun.misc
+    came = java.util.concurrent.Semaphore(0)
+    # It releases the semaphore, whatever method of the interface is called.
+    kind = java.lang.Class.forName("sun.misc.SignalHandler")
+    handler = java.beans.EventHandler.create(kind, came, "release")
+
+    def follow() -> None:
+        with suppress(Py4JError, OSError):  # The JVM is gone.
+            while True:
+                came.acquire()
+                stop()
+
+    with suppress(Py4JError):  # The user has the JVM leave signals alone (-Xrs).
+        for name in ("TERM", "INT"):
+            misc.Signal.handle(misc.Signal(name), handler)
+        Thread(target=follow, name="stops-of-spark-submit", daemon=True).start()
 
 
 class SubmittedJvm(Jvm):

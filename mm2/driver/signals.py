@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:  # It takes a while, and a start has no time for it yet.
@@ -38,6 +38,7 @@ class StopSignals:
     def __init__(self) -> None:
         self._came = False
         self._is_obeyed = False
+        self._wake: Callable[[], object] = lambda: None
         for number in _STOPPING:
             signal.signal(number, self._come)
 
@@ -58,10 +59,21 @@ class StopSignals:
         Args:
             stop: may be called twice, for a loop may tell of what came as it began.
         """
+        self._wake = lambda: loop.call_soon_threadsafe(stop)
         for number in _STOPPING:
             loop.add_signal_handler(number, self._obey, number, stop)
         if self._came:
             stop()
+
+    def forwarded(self) -> None:
+        """
+        Takes notice, from any thread, of one that was sent to another process in place of this one.
+
+        It ends nothing at once: a terminal, for one, sends the same signal to both processes.
+        """
+        self._came = True
+        with suppress(RuntimeError):  # The loop is closed.
+            self._wake()
 
     def _come(self, _number: int, _frame: object) -> None:
         self._came = True

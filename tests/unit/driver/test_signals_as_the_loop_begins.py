@@ -41,3 +41,23 @@ def test_a_signal_that_came_before_the_loop_stops_its_program(number: signal.Sig
     signals = StopSignals()
     signal.raise_signal(number)
     assert run_program(lambda: _Program(None), signals) == 7
+
+
+@pytest.mark.parametrize("is_early", [True, False])
+def test_what_another_process_was_sent_stops_a_program_and_counts_as_no_second_signal(
+    *, is_early: bool
+) -> None:
+    signals = StopSignals()
+
+    class _Sent(_Program):
+        async def run(self) -> int:
+            if not is_early:
+                await asyncio.to_thread(signals.forwarded)
+            await self._stopped.wait()
+            signal.raise_signal(signal.SIGTERM)
+            return await super().run()
+
+    if is_early:
+        signals.forwarded()
+    assert run_program(lambda: _Sent(None), signals) == 7
+    signals.forwarded()
