@@ -76,24 +76,6 @@ class _Copying:
         consume(self._target.bootstrap, remote, self._rounds * _PARTITIONS, timeout=100)
 
 
-@pytest.mark.broker
-def test_a_flow_copies_on_all_workers_and_goes_on_when_one_is_replaced(
-    spark: SparkCluster, cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
-) -> None:
-    copying = _Copying(cluster_a, cluster_b, unique)
-    settings = {"spark.master": spark.url, "spark.authenticate.secret": _SECRET}
-    with Mirror(tmp_path, one_way(cluster_a, cluster_b, unique, settings)) as mirror:
-        copying.goes_on()
-        eventually(spark.tasks, until=lambda count: count == 2)
-        spark.kill_worker(spark.workers[0])
-        spark.add_worker()
-        copying.goes_on()
-        # Of tasks, which run in executors: their log is the driver's.
-        eventually(mirror.text, until=lambda text: '"event": "source.' in text)
-        assert mirror.stop() == 0
-        assert _SECRET not in mirror.text()
-
-
 def _streams_of(spark: SparkCluster, group: str) -> set[int]:
     """The streams of a group that have told on workers, where their logs are."""
     texts = [each.read_text() for each in spark.home.glob("work/*/*/stderr")]
@@ -193,9 +175,8 @@ def test_a_worker_that_is_decommissioned_and_taken_away_takes_no_record_with_it(
     assert mode == "disabled" or outcome.twice == 0
 
 
-@pytest.mark.thorough
 @pytest.mark.broker
-def test_a_flow_goes_on_with_the_workers_that_are_left_and_uses_late_ones(
+def test_a_flow_goes_on_with_the_workers_that_are_left_uses_late_ones_and_outlives_its_master(
     spark: SparkCluster, cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
     since_ms = time.time_ns() // 1_000_000
@@ -204,6 +185,8 @@ def test_a_flow_goes_on_with_the_workers_that_are_left_and_uses_late_ones(
     with Mirror(tmp_path, one_way(cluster_a, cluster_b, unique, settings)) as mirror:
         copying.goes_on()
         eventually(spark.tasks, until=lambda count: count == 2)
+        # Of tasks, which run in executors: their log is the driver's.
+        eventually(mirror.text, until=lambda text: '"event": "source.' in text)
         # The bundle that goes is the one without an executor, which is the harder case.
         pids = partial(worker_pids, cluster_b.bootstrap, cluster_a.name, since_ms)
         last = eventually(lambda: pids()[1])
@@ -217,7 +200,19 @@ def test_a_flow_goes_on_with_the_workers_that_are_left_and_uses_late_ones(
         # From two bundles to one, which takes all partitions, and to two again.
         eventually(lambda: _slots(mirror), until=lambda seen: seen == [1, 2])
         eventually(lambda: pids()[1], until=lambda pid: pid != last)
+        _replace_master(spark)
+        eventually(mirror.text, until=lambda text: '"event": "spark.restarting"' in text)
+        copying.goes_on()
         assert mirror.stop() == 0
+        assert _SECRET not in mirror.text()
+
+
+def _replace_master(spark: SparkCluster) -> None:
+    """The new one does not know the application, which needs executors."""
+    spark.kill_master()
+    spark.start_master()
+    for executor in spark.executors():
+        executor.kill()
 
 
 def _slots(mirror: Mirror) -> list[int]:
@@ -252,24 +247,6 @@ def test_status_says_why_tasks_wait_until_there_is_a_worker(
             copying.goes_on()
             eventually(lambda: status().output, until=lambda text: gives_none not in text)
             assert mirror.stop() == 0
-
-
-@pytest.mark.thorough
-@pytest.mark.broker
-def test_a_flow_goes_on_when_a_new_master_does_not_know_its_application(
-    spark: SparkCluster, cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
-) -> None:
-    copying = _Copying(cluster_a, cluster_b, unique)
-    settings = {"spark.master": spark.url, "spark.authenticate.secret": _SECRET}
-    with Mirror(tmp_path, one_way(cluster_a, cluster_b, unique, settings)) as mirror:
-        copying.goes_on()
-        spark.kill_master()
-        spark.start_master()
-        for executor in spark.executors():
-            executor.kill()
-        eventually(mirror.text, until=lambda text: '"event": "spark.restarting"' in text)
-        copying.goes_on()
-        assert mirror.stop() == 0
 
 
 async def test_the_master_says_whether_it_knows_the_application(spark: SparkCluster) -> None:
