@@ -42,7 +42,10 @@ def context_of(jvm: Jvm, settings: Mapping[str, str]) -> SparkContext:
     os.environ["PYSPARK_GATEWAY_PORT"] = str(listens.port)
     os.environ["PYSPARK_GATEWAY_SECRET"] = listens.secret
     try:
-        return SparkContext(conf=conf, gateway=launch_gateway(conf))  # type: ignore[no-untyped-call]
+        gateway = launch_gateway(conf)  # type: ignore[no-untyped-call]
+        context = SparkContext(conf=conf, gateway=gateway)
+        jvm.has_spark(gateway)
+        return context
     finally:
         del os.environ["PYSPARK_GATEWAY_PORT"], os.environ["PYSPARK_GATEWAY_SECRET"]
 

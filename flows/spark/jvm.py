@@ -189,6 +189,9 @@ class Jvm:
         shutil.rmtree(self._folder, ignore_errors=True)
         return Gateway(port=int.from_bytes(written[:4], "big"), secret=written[8:].decode())
 
+    def has_spark(self, gateway: object) -> None:
+        """Learns that Spark has started, and of the gateway to it."""
+
     def last_words(self) -> str:
         """What caused the error that the JVM has printed, or what its status was."""
         if self._listener is not None:

@@ -29,17 +29,15 @@ def submitted_settings() -> dict[str, str]:
     return dict(SparkConf(_jvm=gateway.jvm).getAll())
 
 
-def forward_stops(stop: Callable[[], None]) -> None:
+def _forward_stops(gateway: Any, stop: Callable[[], None]) -> None:
     """
     Has ``stop`` called, in a thread, when ``spark-submit`` is sent SIGTERM or SIGINT.
 
     Of itself its JVM would end at once, and this process could not drain.
     """
     from py4j.protocol import Py4JError  # noqa: PLC0415 - see above
-    from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
 
-    jvm: Any = launch_gateway().jvm  # type: ignore[no-untyped-call]
-    java, misc = jvm.java, jvm.sun.misc
+    java, misc = gateway.jvm.java, gateway.jvm.sun.misc
     came = java.util.concurrent.Semaphore(0)
     # It releases the semaphore, whatever method of the interface is called.
     kind = java.lang.Class.forName("sun.misc.SignalHandler")
@@ -58,11 +56,18 @@ def forward_stops(stop: Callable[[], None]) -> None:
 
 
 class SubmittedJvm(Jvm):
-    """The JVM behind this process; it ends when this process has, and not before."""
+    """
+    The JVM behind this process; it ends when this process has, and not before.
+
+    Args:
+        stop: is called when it is asked to end and Spark has started. Until then it ends at once:
+            a SparkContext that waits for its master cannot be called off.
+    """
 
     is_own = False
 
-    def __init__(self) -> None:
+    def __init__(self, stop: Callable[[], None] | None = None) -> None:
+        self._stop = stop
         self._found = Gateway(port=int(os.environ[_PORT]), secret=os.environ[_SECRET])
 
     @property
@@ -76,6 +81,11 @@ class SubmittedJvm(Jvm):
     def gateway(self) -> Gateway:
         """Where it listens."""
         return self._found
+
+    def has_spark(self, gateway: object) -> None:
+        """Has it ask this process to stop, rather than end, from now on."""
+        if self._stop is not None:
+            _forward_stops(gateway, self._stop)
 
     def last_words(self) -> str:
         """What is known of it."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from flows.spark.installed import require_java, require_pyspark
 from flows.spark.jvm import Jvm, is_local
 from flows.spark.settings import spark_settings
-from flows.spark.submitted import forward_stops, is_submitted, over
+from flows.spark.submitted import SubmittedJvm, is_submitted, over
 from flows.spark.task_forker import Zygote
 from mm2.driver.signals import StopSignals
 from mm2.errors import ConfigErrors
@@ -82,11 +82,10 @@ def foreground(
     """
     require_pyspark()
     signals = StopSignals()
-    if is_submitted():
-        forward_stops(signals.forwarded)
     settings = spark_settings(over(spark) if is_submitted() else spark, has_sql=has_sql)
     if not copies or is_submitted():
-        return _run(main, settings, signals, None, None, task_module=task_module)
+        submitted = SubmittedJvm(signals.forwarded) if is_submitted() else None
+        return _run(main, settings, signals, submitted, None, task_module=task_module)
     require_java()
     zygote = Zygote() if is_local(settings) and "spark.pyspark.python" not in settings else None
     jvm = Jvm(settings, environment=zygote.environment if zygote else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import sys
 from pathlib import Path
 
@@ -69,6 +70,23 @@ def test_its_master_and_settings_hold_and_a_stop_ends_all_with_status_0(
         assert _name_in_event_log(events) == "of-the-command"
     finally:
         submitted.end(timeout=10)
+
+
+def test_a_stop_while_spark_waits_for_a_silent_master_ends_all_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        master = f"spark://127.0.0.1:{silent.getsockname()[1]}"
+        submitted = _submitted(tmp_path, "--master", master)
+        try:
+            for _ in range(2):  # mm2 looks whether somebody listens, and then Spark connects
+                connection, _ = silent.accept()
+            psutil.Process(submitted.pid).terminate()
+            assert eventually(lambda: submitted.status, until=lambda each: each is not None) == 143
+            connection.close()
+        finally:
+            submitted.end(timeout=10)
 
 
 def test_a_master_that_is_away_is_its_status_too(
