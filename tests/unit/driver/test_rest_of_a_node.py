@@ -38,6 +38,9 @@ class _NoEngine:
     async def show_totals(self, totals: Callable[[], Mapping[str, int]]) -> None:
         raise AssertionError(totals)
 
+    async def is_running(self, bundle: str) -> bool:
+        raise AssertionError(bundle)
+
     async def stop(self) -> None:
         raise AssertionError("stopped")
 
