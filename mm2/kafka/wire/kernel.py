@@ -8,7 +8,8 @@ leave them wrap.
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numba import njit, types
@@ -52,6 +53,20 @@ Of a function that makes no array, with all that it calls: Numba then counts no 
 
 Counting takes more than all else where each record is looked at, even if only parts of arrays are.
 """
+
+
+def machine_code(
+    function: Callable[..., object], arguments: tuple[object, ...], *, nogil: bool = False
+) -> Callable[..., Any]:
+    """
+    A function compiled for arguments of these types of Numba.
+
+    The code is kept beside the function's file, or in the user's folder for caches.
+    """
+    try:
+        return njit(arguments, cache=True, nogil=nogil)(function)
+    except Exception:  # noqa: BLE001 - no such folder may be written to, or a file in it is damaged
+        return njit(arguments, nogil=nogil)(function)
 
 
 @register_jitable
@@ -196,16 +211,7 @@ def _rewrite(data: Bytes, position: int) -> tuple[int, Bytes, Numbers, int, int]
 
 _ARGUMENTS: Final = (types.Array(types.uint8, 1, "C", readonly=True), types.int64)
 
-
-def _compiled() -> object:
-    """Machine code of ``_rewrite``, kept beside this file or in the user's folder for caches."""
-    try:
-        return njit(_ARGUMENTS, cache=True)(_rewrite)
-    except Exception:  # noqa: BLE001 - no such folder may be written to, or a file in it is damaged
-        return njit(_ARGUMENTS)(_rewrite)
-
-
-_machine_code = _compiled()
+_machine_code = machine_code(_rewrite, _ARGUMENTS)
 
 
 def rewrite(data: bytes | memoryview, position: int) -> tuple[int, Bytes, Numbers, int, int]:
@@ -220,4 +226,4 @@ def rewrite(data: bytes | memoryview, position: int) -> tuple[int, Bytes, Number
         How many there are, or -1 if they cannot be read or have impossible times; their bytes, the
         offset that each of them had, the timestamp of the first and the largest timestamp.
     """
-    return _machine_code(np.frombuffer(data, np.uint8), position)  # type: ignore[operator, no-any-return]
+    return _machine_code(np.frombuffer(data, np.uint8), position)  # type: ignore[no-any-return]

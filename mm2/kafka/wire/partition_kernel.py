@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import register_jitable
 
 from mm2.kafka.wire.kernel import (
@@ -28,6 +28,7 @@ from mm2.kafka.wire.kernel import (
     Numbers,
     counted,
     fixed,
+    machine_code,
     number,
     read,
     record_size,
@@ -227,16 +228,7 @@ _ARGUMENTS: Final = (
     types.int64,
 )
 
-
-def _compiled() -> object:
-    """Machine code, kept beside this file or in the user's folder for caches."""
-    try:
-        return njit(_ARGUMENTS, cache=True)(_divide)
-    except Exception:  # noqa: BLE001 - no such folder may be written to, or a file in it is damaged
-        return njit(_ARGUMENTS)(_divide)
-
-
-_machine_code = _compiled()
+_machine_code = machine_code(_divide, _ARGUMENTS)
 
 
 def divide(
@@ -256,4 +248,4 @@ def divide(
         bytes; the offsets that their records had; and a row of ``SECTION_COLUMNS`` for each.
     """
     array = np.frombuffer(data, np.uint8)
-    return _machine_code(array, position, partitions, keyless, most)  # type: ignore[operator, no-any-return]
+    return _machine_code(array, position, partitions, keyless, most)  # type: ignore[no-any-return]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Final, TypeAlias
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
@@ -29,6 +29,7 @@ from mm2.kafka.wire.kernel import (
     Numbers,
     counted,
     fixed,
+    machine_code,
     number,
     read,
     short,
@@ -214,18 +215,8 @@ def _digest(data: Bytes, rows: Numbers, k0: int, k1: int) -> Digests:
 _DATA: Final = types.Array(types.uint8, 1, "C", readonly=True)
 _ROWS: Final = types.Array(types.int64, 2, "C")
 
-
-def _compiled() -> tuple[object, object]:
-    """Machine code, kept beside this file or in the user's folder for caches."""
-    arguments = (_DATA, _ROWS, types.uint64, types.uint64)
-    try:
-        kept = njit((_DATA,), cache=True, nogil=True), njit(arguments, cache=True, nogil=True)
-        return kept[0](_locate), kept[1](_digest)
-    except Exception:  # noqa: BLE001 - no such folder may be written to, or a file in it is damaged
-        return njit((_DATA,), nogil=True)(_locate), njit(arguments, nogil=True)(_digest)
-
-
-_machine_locate, _machine_digest = _compiled()
+_machine_locate = machine_code(_locate, (_DATA,), nogil=True)
+_machine_digest = machine_code(_digest, (_DATA, _ROWS, types.uint64, types.uint64), nogil=True)
 
 
 def locate(data: bytes | memoryview) -> Numbers:
@@ -238,7 +229,7 @@ def locate(data: bytes | memoryview) -> Numbers:
     Raises:
         ValueError: the records cannot be read.
     """
-    count, rows = _machine_locate(np.frombuffer(data, np.uint8))  # type: ignore[operator]
+    count, rows = _machine_locate(np.frombuffer(data, np.uint8))
     if count < 0:
         raise ValueError("the records of a batch cannot be read")
     return rows  # type: ignore[no-any-return]
@@ -251,4 +242,4 @@ def digest(data: bytes | memoryview, rows: Numbers, key: tuple[int, int]) -> Dig
     Args:
         key: two numbers of 64 bits, not negative.
     """
-    return _machine_digest(np.frombuffer(data, np.uint8), rows, *key)  # type: ignore[operator, no-any-return]
+    return _machine_digest(np.frombuffer(data, np.uint8), rows, *key)  # type: ignore[no-any-return]

@@ -9,14 +9,15 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import register_jitable
 
-from mm2.kafka.wire.columns.cells import READ_ONLY, Cells, Rows, copy_bytes, edge
+from mm2.kafka.wire.columns.cells import READ_ONLY, Cells, Rows, Starts, copy_bytes, edge
 from mm2.kafka.wire.kernel import (
     DAMAGED,
     Bytes,
     Numbers,
+    machine_code,
     put,
     record_size,
     size_of,
@@ -62,25 +63,26 @@ def _cell_size(cells: Cells, index: int) -> int:
 
 
 @without_allocation
+def _last_of(starts: Starts) -> int:
+    """The last of these numbers if none is less than the one before, else -1."""
+    before = 0
+    for start in starts:
+        if start < before:
+            return DAMAGED
+        before = start
+    return before
+
+
+@without_allocation
 def _is_sound(cells: Cells) -> bool:
     """Whether all cells lie within the data."""
-    before = 0
-    for start in cells.starts:
-        if start < before:
-            return False
-        before = start
-    return before <= len(cells.data)
+    return 0 <= _last_of(cells.starts) <= len(cells.data)
 
 
 @without_allocation
 def _have_headers(rows: Rows) -> bool:
     """Whether the headers of all records are there."""
-    before = 0
-    for first in rows.firsts:
-        if first < before:
-            return False
-        before = first
-    return before < min(len(rows.names.starts), len(rows.values.starts))
+    return 0 <= _last_of(rows.firsts) < min(len(rows.names.starts), len(rows.values.starts))
 
 
 @register_jitable
@@ -164,16 +166,7 @@ _CELLS: Final = types.NamedTuple((_STARTS, READ_ONLY, READ_ONLY, types.int64), C
 _ROWS: Final = types.NamedTuple((_CELLS, _CELLS, _STARTS, _CELLS, _CELLS), Rows)  # type: ignore[no-untyped-call]
 _ARGUMENTS: Final = (_ROWS, _TIMES, types.int64, types.int64)
 
-
-def _compiled() -> object:
-    """Machine code, kept beside this file or in the user's folder for caches."""
-    try:
-        return njit(_ARGUMENTS, cache=True, nogil=True)(_records)
-    except Exception:  # noqa: BLE001 - no such folder may be written to, or a file in it is damaged
-        return njit(_ARGUMENTS, nogil=True)(_records)
-
-
-_machine_code = _compiled()
+_machine_code = machine_code(_records, _ARGUMENTS, nogil=True)
 
 
 def records(rows: Rows, times: Numbers, *, most: int, most_rows: int) -> tuple[Bytes, Numbers]:
@@ -188,7 +181,7 @@ def records(rows: Rows, times: Numbers, *, most: int, most_rows: int) -> tuple[B
     Raises:
         ValueError: cells lie outside of their data.
     """
-    count, out, sections = _machine_code(rows, times, most, most_rows)  # type: ignore[operator]
+    count, out, sections = _machine_code(rows, times, most, most_rows)
     if count == DAMAGED:
         raise ValueError("a column has cells outside of its data")
     return out, sections

@@ -9,11 +9,18 @@ from __future__ import annotations
 from typing import Final
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.extending import register_jitable
 
 from mm2.kafka.wire.columns.cells import READ_ONLY, Cells, Rows, copy_bytes, edge
-from mm2.kafka.wire.kernel import DAMAGED, Bytes, Numbers, number, without_allocation
+from mm2.kafka.wire.kernel import (
+    DAMAGED,
+    Bytes,
+    Numbers,
+    machine_code,
+    number,
+    without_allocation,
+)
 from mm2.kafka.wire.record_kernel import END, HEADERS_AT, KEY_AT, KEY_SIZE, VALUE_AT, VALUE_SIZE
 
 _LARGEST: Final = (1 << 31) - 1
@@ -113,16 +120,7 @@ def _columns(data: Bytes, rows: Numbers) -> tuple[int, Numbers, Rows]:
 
 _ARGUMENTS: Final = (READ_ONLY, types.Array(types.int64, 2, "C"))
 
-
-def _compiled() -> object:
-    """Machine code, kept beside this file or in the user's folder for caches."""
-    try:
-        return njit(_ARGUMENTS, cache=True, nogil=True)(_columns)
-    except Exception:  # noqa: BLE001 - no such folder may be written to, or a file in it is damaged
-        return njit(_ARGUMENTS, nogil=True)(_columns)
-
-
-_machine_code = _compiled()
+_machine_code = machine_code(_columns, _ARGUMENTS, nogil=True)
 
 
 def columns(data: bytes | memoryview, rows: Numbers) -> tuple[Numbers, Rows]:
@@ -136,7 +134,7 @@ def columns(data: bytes | memoryview, rows: Numbers) -> tuple[Numbers, Rows]:
     Raises:
         ValueError: their headers cannot be read, or are more than fits a column.
     """
-    missing, nulls, found = _machine_code(np.frombuffer(data, np.uint8), rows)  # type: ignore[operator]
+    missing, nulls, found = _machine_code(np.frombuffer(data, np.uint8), rows)
     if missing:
         raise ValueError("the headers of a batch cannot be read, or a column is too large")
     return nulls, found
