@@ -121,8 +121,11 @@ def is_listening(port: int) -> bool:
         return probe.connect_ex((HOST, port)) == 0
 
 
-def nodes_seen(admin: AdminClient, cluster_id: str) -> int:
+def nodes_seen(bootstrap: str, cluster_id: str) -> int:
     """How many nodes of this very cluster answer: another one may have taken the same port."""
+    # A broker that was silent for long says that there are none; librdkafka 2.16 may then forget
+    # its bootstrap servers for good (its issue 5301), so each look takes a client of its own.
+    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 0})
     try:
         metadata = admin.list_topics(timeout=1)
     except KafkaException:

@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from confluent_kafka.admin import AdminClient
-
 from mm2.demo.broker_node import (
     START_TIMEOUT_S,
     BrokerNode,
@@ -84,8 +82,7 @@ class DemoCluster:
 
     def _wait(self, node: BrokerNode, cluster_id: str) -> None:
         deadline = time.monotonic() + START_TIMEOUT_S
-        admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
-        while not is_listening(self._port) or not nodes_seen(admin, cluster_id):
+        while not is_listening(self._port) or not nodes_seen(self.bootstrap, cluster_id):
             has_ended = node.process is None or node.process.status is not None
             if has_ended or time.monotonic() > deadline:
                 message = f"Kafka {self.name} does not start; its log:\n{node.tail()}"

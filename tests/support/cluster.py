@@ -20,8 +20,6 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final, Protocol, Self
 
-from confluent_kafka.admin import AdminClient
-
 from mm2.demo.broker_node import (
     START_TIMEOUT_S,
     BrokerNode,
@@ -196,8 +194,7 @@ class KafkaCluster:
         while not all(is_listening(node.ports["PLAINTEXT"]) for node in started):
             self._check(deadline, "listen")
             time.sleep(0.05)
-        admin = AdminClient({"bootstrap.servers": self.bootstrap, "log_level": 0})
-        while nodes_seen(admin, self._cluster_id) < len(started):
+        while nodes_seen(self.bootstrap, self._cluster_id) < len(started):
             self._check(deadline, "tell of all its nodes")
             time.sleep(0.05)
 
