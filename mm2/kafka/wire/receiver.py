@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import platform
+import re
+import socket
+import sys
 from collections.abc import Callable
 from struct import Struct
 from typing import Final
@@ -12,6 +16,14 @@ _HEAD: Final = Struct(">ii")
 _SCRATCH_SIZE: Final = 16 << 10
 """Of the memory where frames begin; what does not fit is received into memory of its own."""
 
+_LARGE: Final = 64 << 10
+"""Of what is left of a frame: it is then worth a system call to be woken up less often."""
+
+_MOST_AT_ONCE: Final = 512 << 10
+"""Bytes for which the kernel waits before it wakes us up; its buffer has room for them."""
+
+_SAFE_KERNEL: Final = (5, 15)
+"""Linux before that may not wake us up when small packets fill its buffer early."""
 
 _uncleared = ctypes.pythonapi.PyByteArray_FromStringAndSize
 """Makes a ``bytearray`` of what the memory holds: zeros would be written over at once."""
@@ -50,6 +62,13 @@ class Receiver(asyncio.BufferedProtocol):
         self._frame: bytearray | None = None
         self._rest = self._scratch
         self._filled = 0
+        self._socket: socket.socket | None = None
+        self._low_water_mark = 1
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Has the kernel wait for large frames, except with TLS, where it sees other lengths."""
+        if transport.get_extra_info("sslcontext") is None and _is_safe_kernel():
+            self._socket = transport.get_extra_info("socket")
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Where the next bytes go."""
@@ -67,6 +86,8 @@ class Receiver(asyncio.BufferedProtocol):
                 return
         else:
             self._rest = self._rest[nbytes:]
+            if len(self._rest) < self._low_water_mark:
+                self._wake_up_at(len(self._rest) or 1)
         if self._frame is not None and not self._rest:
             frame, self._frame = self._frame, None
             self._rest = self._scratch
@@ -102,4 +123,19 @@ class Receiver(asyncio.BufferedProtocol):
         view[: end - at] = self._scratch[at:end]
         self._rest = view[end - at :]
         self._filled = 0
+        if len(self._rest) >= _LARGE:
+            self._wake_up_at(min(len(self._rest), _MOST_AT_ONCE))
         return end
+
+    def _wake_up_at(self, count: int) -> None:
+        """Has the kernel wake us up when it has so many bytes; each time costs the same."""
+        if self._socket is not None:
+            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, count)
+            self._low_water_mark = count
+
+
+def _is_safe_kernel() -> bool:
+    found = re.match(r"(\d+)\.(\d+)", platform.release())
+    if sys.platform != "linux" or found is None:
+        return False
+    return (int(found[1]), int(found[2])) >= _SAFE_KERNEL

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import platform
+import socket
 import struct
+import sys
 
+import pytest
+import uvloop
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,3 +78,51 @@ def test_answers_to_nothing_break_the_connection_before_memory_is_allocated() ->
         stream.feed(head)
         assert isinstance(stream.error, OutOfSync)
         assert len(stream.receiver.get_buffer(-1)) < _LARGE
+
+
+class _CountedReceiver(Receiver):
+    """Counts how often it is woken up."""
+
+    wake_ups = 0
+
+    def buffer_updated(self, nbytes: int) -> None:
+        self.wake_ups += 1
+        super().buffer_updated(nbytes)
+
+
+async def _wake_ups(frame: bytes) -> int:
+    """How often the process is woken up until it has a frame that comes in pieces of 1 KiB."""
+    has_come, has_ended = asyncio.Event(), asyncio.Event()
+    receiver = _CountedReceiver(
+        expects=lambda: 0,
+        on_frame=lambda _: has_come.set(),
+        on_lost=lambda _: has_ended.set(),
+    )
+
+    async def send(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        for at in range(0, len(frame), 1024):
+            writer.write(frame[at : at + 1024])
+            await writer.drain()
+            await asyncio.sleep(0)
+        writer.close()
+
+    async with await asyncio.start_server(send, "127.0.0.1", 0) as server:
+        loop, where = asyncio.get_running_loop(), server.sockets[0].getsockname()
+        transport, _ = await loop.create_connection(lambda: receiver, *where)
+        await has_come.wait()
+        sock = transport.get_extra_info("socket")
+        assert sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT) == 1
+        await has_ended.wait()
+    return receiver.wake_ups
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other kernels are not asked for it")
+@pytest.mark.parametrize(
+    ("kernel", "least", "most"),
+    [("6.1.0-13-amd64", 1, 50), ("4.18.0-553.el8_10.x86_64", 500, 2000), ("4.19+", 500, 2000)],
+)
+def test_a_large_frame_wakes_up_the_process_only_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, kernel: str, least: int, most: int
+) -> None:
+    monkeypatch.setattr(platform, "release", lambda: kernel)
+    assert least <= uvloop.run(_wake_ups(_frame(0, bytes(1_500_000)))) <= most
