@@ -20,7 +20,7 @@ from flows.source.forward.record_batch import (
     rewrite_header,
     split,
 )
-from tests.support.batches import Plain, read_batch, read_header, write_batch
+from tests.support.batches import Plain, read_batch, read_header, with_checksum, write_batch
 
 _bytes = st.none() | st.binary(max_size=40)
 _headers = st.lists(st.tuples(st.text(max_size=5), _bytes), max_size=3)
@@ -207,7 +207,7 @@ def test_an_assembled_batch_has_the_header_asked_for(
         max_timestamp=times[1],
     )
     header = read_header(data)
-    assert DefaultRecordBatch(data).validate_crc()
+    assert DefaultRecordBatch(with_checksum(data)).validate_crc()
     assert (header.base_offset, header.length, header.magic) == (0, len(data) - 12, 2)
     assert (header.attributes, header.last_delta, header.count) == (attributes, count - 1, count)
     assert (header.base_timestamp, header.max_timestamp) == times

@@ -24,7 +24,15 @@ from flows.source.forward.record_batch import (
 )
 from flows.source.forward.record_body import keyed_body, read_varint, varint
 from mm2.kafka.wire.compression import UNCOMPRESSED, Compression, TooLarge
-from tests.support.batches import Headers, Plain, read_batch, read_header, write_batch, write_legacy
+from tests.support.batches import (
+    Headers,
+    Plain,
+    read_batch,
+    read_header,
+    with_checksum,
+    write_batch,
+    write_legacy,
+)
 
 _NOT_UTF8 = b"\xff\xfe"
 _bytes = st.none() | st.sampled_from([b"", _NOT_UTF8]) | st.binary(max_size=40)
@@ -70,8 +78,8 @@ def _assert_forwardable(data: bytes | bytearray, codec: int) -> None:
     header = read_header(data)
     assert header.attributes == codec
     assert (header.base_offset, header.last_delta) == (0, header.count - 1)
-    assert [r.offset for r in read_batch(data)] == list(range(header.count))
-    assert header.max_timestamp == max(r.timestamp for r in read_batch(data))
+    assert [r.offset for r in read_batch(with_checksum(data))] == list(range(header.count))
+    assert header.max_timestamp == max(r.timestamp for r in read_batch(with_checksum(data)))
 
 
 @given(
@@ -94,7 +102,9 @@ def test_gaps_and_delete_horizons_vanish_and_records_stay(
     )
     recoded = _recoded(_batch(data), 0)
     _assert_forwardable(recoded.data, codec)
-    assert [r.content for r in read_batch(recoded.data)] == [r.content for r in records]
+    assert [r.content for r in read_batch(with_checksum(recoded.data))] == [
+        r.content for r in records
+    ]
     assert list(recoded.offsets) == [r.offset for r in records]
     assert read_header(recoded.data).max_timestamp == max(r.timestamp for r in records)
 
@@ -108,7 +118,7 @@ def test_append_time_becomes_create_time(records: list[Plain], codec: int, appen
     recoded = _recoded(_batch(data), 0)
     _assert_forwardable(recoded.data, codec)
     expected = [replace(record, timestamp=appended).content for record in records]
-    assert [r.content for r in read_batch(recoded.data)] == expected
+    assert [r.content for r in read_batch(with_checksum(recoded.data))] == expected
 
 
 @given(records=_records(), codec=_codecs, data=st.data())
@@ -126,7 +136,7 @@ def test_records_before_the_position_are_left_out(
         return
     assert recoded is not None
     _assert_forwardable(recoded.data, codec)
-    assert [r.content for r in read_batch(recoded.data)] == [r.content for r in left]
+    assert [r.content for r in read_batch(with_checksum(recoded.data))] == [r.content for r in left]
     assert list(recoded.offsets) == [r.offset for r in left]
 
 
@@ -147,7 +157,7 @@ def test_halves_hold_the_whole_in_order(records: list[Plain], codec: int, first:
     assert all(half.offsets for half in halves)
     for half in halves:
         _assert_forwardable(half.data, codec)
-    found = [r.content for half in halves for r in read_batch(half.data)]
+    found = [r.content for half in halves for r in read_batch(with_checksum(half.data))]
     assert found == [r.content for r in records]
 
 
@@ -248,7 +258,7 @@ def test_plain_message_sets_of_old_formats_are_recoded_one_by_one(
         assert not batch.is_forwardable(0)
         recoded = _recoded(batch, 0)
         expected = Plain(timestamp=timestamp if magic else -1, key=key, value=value)
-        assert read_batch(recoded.data) == [expected]
+        assert read_batch(with_checksum(recoded.data)) == [expected]
         assert list(recoded.offsets) == [offset]
 
 
@@ -274,7 +284,7 @@ def test_compressed_message_sets_of_old_formats_keep_offsets_and_codec(
     left = [message for message in placed if message[0] >= position]
     assert list(recoded.offsets) == [offset for offset, *_ in left]
     _assert_forwardable(recoded.data, codec)
-    found = [(r.timestamp, r.key, r.value) for r in read_batch(recoded.data)]
+    found = [(r.timestamp, r.key, r.value) for r in read_batch(with_checksum(recoded.data))]
     assert found == [(t if magic else -1, k, v) for _, t, k, v in left]
 
 
@@ -301,7 +311,7 @@ def test_clients_read_recoded_headers(headers: list[tuple[str, bytes | None]], c
     raw: Headers = tuple((key.encode(), value) for key, value in headers)
     records = [Plain(offset=1, headers=raw), Plain(offset=3)]
     recoded = _recoded(_batch(write_batch(records, codec_number=codec)), 0)
-    batch = DefaultRecordBatch(recoded.data)
+    batch = DefaultRecordBatch(with_checksum(recoded.data))
     assert batch.validate_crc()
     assert [record.headers for record in batch] == [list(headers), []]
 

@@ -116,6 +116,12 @@ def read_batch(data: bytes | bytearray | memoryview) -> list[Plain]:
     return records
 
 
+def with_checksum(data: bytes | bytearray | memoryview) -> bytes:
+    """A batch as it is sent: before that it has no checksum."""
+    data = bytes(data)
+    return data[:17] + struct.pack(">I", crc32c(data[21:])) + data[21:]
+
+
 def write_legacy(
     messages: Sequence[tuple[int, int, bytes | None, bytes | None]],
     *,

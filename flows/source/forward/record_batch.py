@@ -229,16 +229,15 @@ def assemble(
     base_timestamp: int,
     max_timestamp: int,
 ) -> bytearray:
-    """A batch around an (already compressed) records section, offsets from 0, no producer yet."""
+    """
+    A batch around an (already compressed) records section, offsets from 0.
+
+    It has no producer and no checksum yet: ``rewrite_header`` gives it both.
+    """
     length = HEADER_SIZE - _PREFIX_SIZE + len(records)
-    header = bytearray(
-        _HEADER.pack(
-            0, length, -1, 2, 0, attributes, count - 1, base_timestamp, max_timestamp, -1, -1, -1,
-            count,
-        )
-    )  # fmt: skip
-    checksum = crc32c(records, crc32c(memoryview(header)[_CRC_FROM:]))
-    _CRC.pack_into(header, _CRC_AT, checksum)
+    header = _HEADER.pack(
+        0, length, -1, 2, 0, attributes, count - 1, base_timestamp, max_timestamp, -1, -1, -1, count
+    )
     return bytearray().join((header, records))
 
 

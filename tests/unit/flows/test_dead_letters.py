@@ -18,7 +18,7 @@ from flows.source.forward.recode import records_of
 from flows.source.forward.record_batch import split
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.error_codes import Code
-from tests.support.batches import Plain, read_batch, write_batch
+from tests.support.batches import Plain, read_batch, with_checksum, write_batch
 
 _BYTES = st.none() | st.binary(max_size=300)
 _HEADERS = st.lists(st.tuples(st.binary(max_size=9), _BYTES), max_size=70).map(tuple)
@@ -41,7 +41,7 @@ def test_a_dead_letter_is_the_record_with_more_headers(
     (batch,) = split(memoryview(write_batch([plain])))
     (record,) = records_of(batch)
     assert key_and_value(record.body) == (key, value)
-    (found,) = read_batch(dead_letter(record, added).data)
+    (found,) = read_batch(with_checksum(dead_letter(record, added).data))
     assert (found.timestamp, found.key, found.value) == (12, key, value)
     assert found.headers == (*headers, *((name.encode(), text) for name, text in added))
 

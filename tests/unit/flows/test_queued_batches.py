@@ -10,7 +10,7 @@ from flows.source.send.queued_batches import merge_queued
 from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.compression import Compression
-from tests.support.batches import Plain, read_batch, read_header, write_batch
+from tests.support.batches import Plain, read_batch, read_header, with_checksum, write_batch
 
 _TARGET = TopicPartition(TopicName("A.t"), 0)
 
@@ -31,7 +31,9 @@ def _waiting(*offsets: list[int], codecs: tuple[int, ...] = (), size: int = 1) -
 
 
 def _values(batch: OutgoingBatch) -> list[int]:
-    return [int((record.value or b"").rstrip(b"x")) for record in read_batch(batch.data)]
+    return [
+        int((record.value or b"").rstrip(b"x")) for record in read_batch(with_checksum(batch.data))
+    ]
 
 
 def test_small_batches_that_wait_become_one() -> None:
