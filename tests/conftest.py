@@ -4,6 +4,7 @@ Fixtures that every part of the suite may use.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import uuid
@@ -83,6 +84,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
+
+
+def pytest_collection_finish() -> None:
+    """Has no later collection of garbage go through all tests: they stay until the end."""
+    gc.collect()
+    gc.freeze()
 
 
 def _takes_long(item: pytest.Item) -> bool:
