@@ -12,7 +12,7 @@ from flows.source.forward.recode import batch_of
 from mm2.core.murmur2 import partition_for
 from mm2.kafka.wire.compiled import NotCarried, compile_division, divide
 from mm2.kafka.wire.compression import UNCOMPRESSED
-from tests.support.batches import Plain, read_batch, write_batch
+from tests.support.batches import Plain, read_batch, with_checksum, write_batch
 
 _LOG_APPEND_TIME = 8
 _plain = st.builds(
@@ -68,7 +68,7 @@ def test_each_partition_gets_its_records_in_order_and_no_section_is_too_large(
         wanted.setdefault(at, []).append((record.offset, record.content))
     found: dict[int, list[tuple[int, tuple[object, ...]]]] = {}
     for at, section in divide(data, position, partitions=partitions, keyless=keyless, most=most):
-        copies = read_batch(batch_of(section, UNCOMPRESSED, len(section.offsets)))
+        copies = read_batch(with_checksum(batch_of(section, UNCOMPRESSED, len(section.offsets))))
         assert [copy.offset for copy in copies] == list(range(len(copies)))
         assert len(section.payload) <= most or len(copies) == 1
         assert section.max_timestamp == max(copy.timestamp for copy in copies)
