@@ -19,6 +19,10 @@ class is written in full, below `org.apache.kafka.connect.transforms.`, or by it
 
 Each transform also takes `predicate`, the name of a condition, and `negate`. An option that its
 class does not have is refused, and so is a class that is not on this page.
+
+Transforms that read JSON read an empty key or value as `null`, as Java's JsonConverter does. Where
+`null` is no error and nothing replaces it, it stays empty. It is no tombstone for
+`RecordIsTombstone`.
 """
 _TABLE: Final = "\n| option | type | default | |\n|---|---|---|---|\n"
 

@@ -22,7 +22,8 @@ class DraftPayload:
     """
     A key or a value: its bytes, and the JSON in them if somebody asks.
 
-    JSON ``null``, and no bytes at all, are None, as for Connect's JsonConverter.
+    JSON ``null``, no bytes, and those of an empty text are None, as for Connect's JsonConverter.
+    What no transform replaces keeps its bytes.
     """
 
     __slots__ = ("_data", "_is_changed", "_name", "_parsed")
@@ -47,7 +48,7 @@ class DraftPayload:
             TransformError: it is no JSON.
         """
         if self._parsed is _UNREAD:
-            self._parsed = None if self._data is None else self._read(self._data)
+            self._parsed = self._read(self._data) if self._data else None
         return self._parsed  # type: ignore[return-value]  # what JSON can say
 
     def fields(self) -> dict[str, Json] | None:
@@ -71,7 +72,8 @@ class DraftPayload:
         """
         found = self.fields()
         if found is None:
-            raise TransformError(f"the {self._name} is null, and has no fields")
+            what = "null" if self._is_changed or self._data != b"" else "empty"
+            raise TransformError(f"the {self._name} is {what}, and has no fields")
         return found
 
     def set_json(self, value: Json) -> None:
