@@ -113,10 +113,11 @@ def _types_of(value: Value) -> str | None:
     if not casts:
         return "the list must not be empty"
     for item in casts:
-        name, colon, kind = item.rpartition(":")
-        if kind.strip().lower() not in CAST_TYPES or (colon and not name.strip()):
+        # As in Java, there is no second colon (``Cast.parseFieldTypes``).
+        *names, kind = item.split(":", 1)
+        if kind.strip().lower() not in CAST_TYPES or not all(map(str.strip, names)):
             return f"'{item}' is not written field:type; types are {', '.join(CAST_TYPES)}"
-        if not colon and len(casts) > 1:
+        if not names and len(casts) > 1:
             return f"'{item}' casts the whole, and stands by itself"
     return None
 
