@@ -9,15 +9,26 @@ from mm2.errors import ConfigError
 from mm2.user_code import LOADED_WITHIN_S, ForeignError, foreign
 
 
-def load_callable(path: str, key: str) -> object:
+def load_callable(path: str, key: str, *, method: str) -> object:
     """
     As ``load_object``, in a thread of its own: whatever is raised there is the key's mistake.
+
+    Args:
+        method: what a class must have.
 
     Raises:
         ConfigError: there is none, its module cannot be imported, or that takes too long.
     """
+
+    def load() -> object:
+        found = load_object(path)
+        if isinstance(found, type) and not callable(getattr(found, method, None)):
+            message = f"class {path} has no method {method}"
+            raise ConfigError(message, key=path, value=path)
+        return found
+
     try:
-        return foreign(path).call(lambda: load_object(path), within_s=LOADED_WITHIN_S)
+        return foreign(path).call(load, within_s=LOADED_WITHIN_S)
     except (ForeignError, ConfigError) as problem:
         message = f"Invalid value {path} for {key}: {problem}"
         raise ConfigError(message, key=key, value=path) from problem

@@ -89,7 +89,7 @@ def class_mistakes(properties: Mapping[str, str]) -> Iterator[ConfigError]:
 
 def _load_handler(properties: Mapping[str, str]) -> None:
     if path := properties.get(HANDLER, "").strip():
-        load_callable(path, HANDLER)
+        load_callable(path, HANDLER, method="handle")
 
 
 def _try_function(properties: Mapping[str, str]) -> None:

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from mm2.config.keys.key_types import Value
-from mm2.config.keys.keys_mm2 import ARROW_FUNCTION, HANDLER, SQL
+from mm2.config.keys.keys_mm2 import ARROW_FUNCTION, DEAD_LETTER_TOPIC, HANDLER, SQL
+from mm2.config.keys.value_checks import own_topic
 from mm2.config.transforms.chain_reading import names_sql
 from mm2.core.java_regex import JavaPattern
 from mm2.errors import ConfigError
@@ -34,14 +35,17 @@ _SCHEDULED: Final = (
     "sync.group.offsets",
 )
 _INTERVALS: Final = (*_SCHEDULED, "emit.heartbeats", "emit.checkpoints")
-_FILTERS: Final = {
+_FILTERS: Final[Mapping[str, str | None]] = {
     "topics": "topic.filter.class",
     "topics.exclude": "topic.filter.class",
     "groups": "group.filter.class",
     "groups.exclude": "group.filter.class",
     "config.properties.exclude": "config.property.filter.class",
+    f"{HANDLER}.topics": None,
+    f"{ARROW_FUNCTION}.topics": None,
+    f"{SQL}topics": None,
 }
-"""Keys that hold patterns, each with the key of the filter that reads them."""
+"""Keys that hold patterns, each with the key of the filter that reads them, if it is one."""
 
 
 def impossible_values(
@@ -60,6 +64,11 @@ def impossible_values(
         timeout = values.get(key)
         if isinstance(timeout, int) and timeout < 0:
             yield _wrong(key, timeout, "must not be negative")
+    letters = values.get(DEAD_LETTER_TOPIC)
+    if letters and (problem := own_topic(letters)):
+        yield ConfigError(
+            f"{DEAD_LETTER_TOPIC} = {letters}: {problem}", key=DEAD_LETTER_TOPIC, value=str(letters)
+        )
     if (function := values.get(ARROW_FUNCTION)) and (handler := values.get(HANDLER)):
         message = (
             f"{ARROW_FUNCTION} = {function}: there is {HANDLER} = {handler}, and a flow has one"
@@ -101,7 +110,8 @@ def _wrong_patterns(
 ) -> Iterator[ConfigError]:
     for key, filter_class in _FILTERS.items():
         patterns = values.get(key)
-        if isinstance(patterns, tuple) and _is_kafkas(properties.get(filter_class)):
+        is_read = filter_class is None or _is_kafkas(properties.get(filter_class))
+        if isinstance(patterns, tuple) and is_read:
             yield from _wrong_pattern(key, [str(pattern) for pattern in patterns])
 
 

@@ -106,6 +106,24 @@ def test_a_flow_has_a_message_handler_or_an_arrow_function() -> None:
     assert "there is A->B.message.handler = a:b" in str(finding.problem)
 
 
+@pytest.mark.parametrize("flow", ["A->B.", ""])
+@pytest.mark.parametrize("what", ["message.handler", "arrow.function", "transforms.sql"])
+def test_a_pattern_that_chooses_topics_of_code_can_be_read(what: str, flow: str) -> None:
+    used = f"{flow}{what}.where = true" if what == "transforms.sql" else f"{flow}{what} = a:b"
+    (finding,) = (
+        each for each in _found(f"{used}\n{flow}{what}.topics = a, (\n") if each.problem.line == 6
+    )
+    assert finding.severity is Severity.ERROR
+    assert "Invalid pattern '('" in str(finding.problem)
+
+
+@pytest.mark.parametrize("name", ["dead letters", "x" * 250, "__consumer_offsets"])
+def test_dead_letters_need_a_topic_that_can_be_written(name: str) -> None:
+    finding = _only(f"A->B.errors.deadletterqueue.topic.name = {name}")
+    assert finding.severity is Severity.ERROR
+    assert "topic" in str(finding.problem)
+
+
 def test_a_flow_has_code_or_sql() -> None:
     finding = _only("A->B.message.handler = a:b\nA->B.transforms.sql.where = key IS NULL\n")
     assert finding.severity is Severity.ERROR
