@@ -92,13 +92,16 @@ def unobeyed_by_process(raw: Mapping[str, str]) -> Iterator[tuple[Support, Confi
 
 def row_of(name: str, *, of_worker: bool) -> Key | None:
     """The row of a key as a worker's or a connector's configuration has it, prefixes included."""
-    if name.startswith(_CLUSTERS) and not of_worker:
+    of_flow = not of_worker and not name.startswith(_CLUSTERS)
+    if not of_flow and not of_worker:
         name = name.split(".", 2)[2]
         if name.endswith(".converter"):
             return None  # it counts for the worker, and is told there
     row = TABLE.get(name)
     if row is None:
-        return _of_client(name) or next((k for k in PREFIXES if name.startswith(k.name)), None)
+        # A cluster that has them is told so where all keys of the file are looked at.
+        prefixes = PREFIXES if of_flow else ()
+        return _of_client(name) or next((k for k in prefixes if name.startswith(k.name)), None)
     # A worker's key that stands elsewhere is told to be misplaced.
     return row if of_worker or row.definitions != _OF_WORKER else None
 

@@ -29,11 +29,11 @@ _CONNECTOR_KEYS: Final = CONNECTOR_NAMES | _OWN_NAMES
 # Java looks only at how these begin, and what stands behind is whatever a plug-in wants.
 _OPEN_AT_TOP: Final = ("config.providers.", "replication.policy.", SPARK_PREFIX, TLS_PREFIX)
 _OPEN_FOR_CONVERTERS: Final = ("key.converter.", "value.converter.", "header.converter.")
+_OF_TRANSFORMS: Final = ("transforms.", "predicates.")
 _OPEN_IN_FLOW: Final = (
     "config.providers.",
     "replication.policy.",
-    "transforms.",
-    "predicates.",
+    *_OF_TRANSFORMS,
     "topic.creation.",
     *_OPEN_FOR_CONVERTERS,
 )
@@ -201,11 +201,12 @@ def _in_cluster(prefix: str, name: str) -> KeyHint:
         return KeyHint(key=key if key and not key.required else None)
     if name.startswith((*_OPEN_AT_TOP, *_OPEN_FOR_CONVERTERS, "replication.policy")):
         return KeyHint()
-    if name in _CONNECTOR_KEYS:
-        if TABLE[name].support is not Support.OBEYED:
+    if name.startswith(_OF_TRANSFORMS) or name in _CONNECTOR_KEYS:
+        if name in TABLE and TABLE[name].support is not Support.OBEYED:
             return KeyHint()  # flows tell of it
         message = "no effect for a cluster, it belongs to flows."
-        return KeyHint(message=message, suggestion=f"S->T.{name} or {name}")
+        at_top = f" or {name}" if name in _CONNECTOR_KEYS else ""
+        return KeyHint(message=message, suggestion=f"S->T.{name}{at_top}")
     return _unknown(prefix, name, _CLUSTER_NAMES)
 
 
@@ -219,8 +220,7 @@ def _at_top(written: str, clusters: tuple[str, ...], targets: tuple[str, ...]) -
         return KeyHint(key=TABLE.get(written))
     if (near := nearest_of_sql(written)) is not None and written not in _FLOW_NAMES:
         return KeyHint(message="unknown key, which has no effect.", suggestion=near)
-    of_transforms = written.startswith(("transforms.", "predicates."))
-    if of_transforms or written in _WORKER_NAMES | _CLIENT_KEYS | _FLOW_NAMES:
+    if written.startswith(_OF_TRANSFORMS) or written in _WORKER_NAMES | _CLIENT_KEYS | _FLOW_NAMES:
         return _belongs_below(written, clusters, targets)
     return _unknown("", written, _TOP_NAMES | _cluster_keys(written, clusters))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Final
 
 from mm2.config.checks.impossible_values import switched_off
@@ -19,12 +19,18 @@ from mm2.config.keys.key_table import CONNECTOR_DEFINITION
 from mm2.config.keys.key_types import split_list
 from mm2.config.keys.keys_mm2 import SPARK_PREFIX
 from mm2.config.keys.keys_spark import misspelt
-from mm2.config.layers import with_written_key
+from mm2.config.layers import resolved, with_written_key
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.text.properties import PropertiesFile
 from mm2.config.text.redact import is_secret, shown
-from mm2.core.model import CHECKPOINT_CONNECTOR, HEARTBEAT_CONNECTOR, SOURCE_CONNECTOR
-from mm2.errors import ConfigError
+from mm2.config.transforms.chain_reading import read_transforms
+from mm2.core.model import (
+    CHECKPOINT_CONNECTOR,
+    HEARTBEAT_CONNECTOR,
+    SOURCE_CONNECTOR,
+    SourceAndTarget,
+)
+from mm2.errors import ConfigError, ConfigErrors
 
 BYTE_ORDER_MARK: Final = "\xef\xbb\xbf"
 """As it is read: files are ISO-8859-1."""
@@ -86,6 +92,8 @@ def suspicious_flows(
     yield from _copied_for_ever(maker, flows)
     for config in flows:
         yield from _switched_off(maker, config)
+    for pair in permutations(maker.clusters, 2):
+        yield from _transforms_at_rest(maker, SourceAndTarget(*pair))
     yield from _spark(maker)
 
 
@@ -102,6 +110,23 @@ def _same_clusters(maker: MirrorMakerConfig, flows: Sequence[FlowConfig]) -> Ite
             )
             key = maker.written(config.flow, "target", _SERVERS)
             yield ConfigError(message, key=key, value=both[0])
+
+
+def _transforms_at_rest(maker: MirrorMakerConfig, flow: SourceAndTarget) -> Iterator[ConfigError]:
+    """Mistakes in transforms of a flow that is not enabled: it could not begin with them."""
+    if maker.is_enabled(flow):
+        return
+    settings = effective_settings(maker, flow, SOURCE_CONNECTOR, [])
+    try:
+        properties = resolved(maker, settings)
+    except (ConfigError, ConfigErrors):
+        return  # told of the flow, if it exists
+    for mistake in read_transforms(properties)[1]:
+        told = with_written_key(mistake, settings)
+        # Keys at top level may be meant for others.
+        if told.key is not None and told.key.startswith(f"{flow}."):
+            message = f"{told.message}; {flow} is not enabled, and could not begin with it"
+            yield ConfigError(message, key=told.key, value=told.value, suggestion=told.suggestion)
 
 
 def _copied_for_ever(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mm2.config.checks.findings import findings
+from mm2.config.checks.findings import Severity, findings
 from mm2.config.text.properties import parse
 from mm2.config.transforms.chain_reading import (
     chain_of_bytes,
@@ -56,6 +56,8 @@ def _of(**options: str) -> dict[str, str]:
         ({"type": "ReplaceField$Value", "renames": "a"}, "renames", "not written old:new"),
         ({"type": "MaskField$Value", "fields": "a", "replacement": ""}, "replacement", "empty"),
         ({"type": "Cast$Value", "spec": "a:int9"}, "spec", "types are int8"),
+        ({"type": "Cast$Value", "spec": "a:b:int8"}, "spec", "is not written field:type"),
+        ({"type": "Cast$Value", "spec": ":int8"}, "spec", "':int8' is not written field:type"),
         ({"type": "Cast$Value", "spec": "a:int8,string"}, "spec", "stands by itself"),
         (
             {"type": "ExtractField$Key", "field": "`a", "field_syntax_version": "V2"},
@@ -196,6 +198,30 @@ B.plugin.discovery = service_load
 def test_a_mistake_names_the_key_as_it_is_written_and_its_line() -> None:
     assert _found("A->B.transforms = x\nA->B.transforms.x.type = Fitler\n")[0].startswith(
         "line 6: A->B.transforms.x.type = Fitler: no such class: known are Filter, "
+    )
+
+
+def test_of_a_flow_that_is_not_enabled_only_its_own_keys_are_told() -> None:
+    text = f"{_FILE}B->A.transforms = x\nB->A.transforms.x.type = Flter\n"
+    (told,) = findings(parse(text.encode()))
+    assert (told.severity, told.problem.line) == (Severity.WARNING, 6)
+    assert str(told.problem).startswith("line 6: B->A.transforms.x.type = Flter: no such class")
+    assert "B->A is not enabled, and could not begin with it" in str(told.problem)
+    below = "A->B.transforms.x.type = DropHeaders\nA->B.transforms.x.headers = h\n"
+    assert _found(f"transforms = x\n{below}") == []
+
+
+def test_of_a_flow_without_heartbeats_its_keys_are_told_too() -> None:
+    (told,) = _found("emit.heartbeats.enabled = false\nB->A.transforms = x\n")
+    assert told.startswith("line 6: B->A.transforms = x: transforms.x.type is missing")
+
+
+@pytest.mark.parametrize("kind", ["transforms", "predicates"])
+def test_what_a_cluster_has_of_transforms_is_told_once(kind: str) -> None:
+    (told,) = _found(f"B.{kind}.x.foo = 1\n")
+    assert told == (
+        f"line 5: B.{kind}.x.foo: no effect for a cluster, it belongs to flows."
+        f" Did you mean 'S->T.{kind}.x.foo'?"
     )
 
 
