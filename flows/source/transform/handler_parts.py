@@ -174,7 +174,7 @@ class _Parts:
         for record in self._records:
             try:
                 answer: Any = handle(record)
-            except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's code
+            except BaseException as error:  # noqa: BLE001 - the user's code, which is not awaited
                 answer = error
             if type(answer) is not list or (used := _room_for(answer)) is None:
                 self._stop, self._odd = record.offset, (record.offset, answer)

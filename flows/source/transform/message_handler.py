@@ -7,6 +7,7 @@ function; either may be asynchronous.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -59,7 +60,8 @@ async def handled(handle: Handle, record: SourceRecord) -> Sequence[SourceRecord
 
     Raises:
         WrongRecords: the handler has returned something else.
-        TransformError: it has raised what an error of our clusters would be.
+        TransformError: it has raised what an error of our clusters would be, or would end the task.
+        CancelledError: the task is cancelled.
         BaseException: whatever else it has raised.
     """
     try:
@@ -69,12 +71,24 @@ async def handled(handle: Handle, record: SourceRecord) -> Sequence[SourceRecord
         else:
             found = await answer if isinstance(answer, Awaitable) else answer
             records = _listed(found)
-    except ClusterError as error:
+    except BaseException as error:
+        if not _would_end_the_task(error):
+            raise
         raise TransformError(f"the handler has raised {error!r}") from error
     for each in records:
         if not isinstance(each, SourceRecord | TargetRecord):
             raise WrongRecords(f"the handler has returned a {type(each).__name__}, not a record")
     return records
+
+
+def _would_end_the_task(error: BaseException) -> bool:
+    """Whether what a handler has raised would be taken for an error or an end of the task."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and not task.cancelling()
+    return not isinstance(error, Exception | SystemExit | GeneratorExit) or isinstance(
+        error, ClusterError
+    )
 
 
 def _listed(found: object) -> list[object]:

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from mm2.core.transforms.column_schema import SCHEMA, WrongColumns, as_records
 from mm2.core.user_objects import load_object
-from mm2.errors import ConfigError
+from mm2.errors import ConfigError, TransformError
 from mm2.user_code import LOADED_WITHIN_S, ForeignError, foreign
 
 Change = Callable[[pa.RecordBatch], pa.RecordBatch]
@@ -38,7 +38,12 @@ def load_function(path: str, arguments: str | None) -> Change:
     function = cast("Change", found)
 
     def change(batch: pa.RecordBatch) -> pa.RecordBatch:
-        made = as_records(function(batch))
+        try:
+            made = as_records(function(batch))
+        except (Exception, SystemExit):
+            raise
+        except BaseException as error:  # it would be taken for an end of the task
+            raise TransformError(f"the function has raised {error!r}") from error
         _check_offsets(batch, made)
         return made
 

@@ -14,6 +14,7 @@ from flows.source.transform import handler_parts
 from flows.source.transform.column_handle import ChangedPart
 from flows.source.transform.handler_batches import HandlerOfBatches, compile_handler_batches
 from mm2.core.handled_records import SourceRecord, source_record_of
+from tests.support.specs import error_settings
 from tests.support.stage_bench import SOURCE, StageBench, numbered
 
 
@@ -42,6 +43,21 @@ async def test_what_is_enough_or_has_waited_is_sent(
     bench = StageBench(HandlerOfBatches(same, least=1))
     await bench.copy(numbered(0, 1, 2))
     assert [list(batch.offsets) for batch in bench.sent] == sent
+    assert bench.partition.fetch.handed_on == 3
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, asyncio.CancelledError, BaseException])
+async def test_whatever_a_handler_raises_is_an_error_of_its_record(
+    raised: type[BaseException],
+) -> None:
+    def handle(record: SourceRecord) -> list[SourceRecord]:
+        if record.value == b"1":
+            raise raised
+        return [record]
+
+    bench = StageBench(HandlerOfBatches(handle, least=1), errors=error_settings(tolerates=True))
+    await bench.copy(numbered(0, 1, 2))
+    assert bench.values == [b"0", b"2"]
     assert bench.partition.fetch.handed_on == 3
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from flows.source.forward.record_body import fields_of, key_of
@@ -13,7 +15,7 @@ from flows.source.transform.message_handler import (
     unchanged,
 )
 from mm2.core.handled_records import SourceRecord, TargetRecord
-from mm2.errors import ConfigError
+from mm2.errors import ConfigError, TransformError, Unavailable
 
 RECORD = SourceRecord(
     topic="t",
@@ -71,6 +73,41 @@ async def test_what_is_no_list_of_records_is_an_error() -> None:
         await handled(load_handler(f"{HERE}:forgets", None), RECORD)
     with pytest.raises(WrongRecords, match="returned a str"):
         await handled(lambda _: ["x"], RECORD)  # type: ignore[list-item]  # the mistake of a user
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [KeyboardInterrupt(), asyncio.CancelledError(), BaseException(), Unavailable("A", "x")],
+)
+@pytest.mark.parametrize("waits", [False, True])
+async def test_what_would_end_the_task_is_an_error_of_the_record(
+    raised: BaseException, *, waits: bool
+) -> None:
+    def fails(record: SourceRecord) -> list[SourceRecord]:
+        assert record is RECORD
+        raise raised
+
+    async def fails_later(record: SourceRecord) -> list[SourceRecord]:
+        await asyncio.sleep(0)
+        return fails(record)
+
+    with pytest.raises(TransformError, match=f"the handler has raised {type(raised).__name__}"):
+        await handled(fails_later if waits else fails, RECORD)
+
+
+async def test_a_task_that_is_cancelled_while_a_handler_waits_ends() -> None:
+    begun = asyncio.Event()
+
+    async def waits_for_ever(_: SourceRecord) -> list[SourceRecord]:
+        begun.set()
+        await asyncio.Event().wait()
+        return []
+
+    task = asyncio.ensure_future(handled(waits_for_ever, RECORD))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
 
 
 @pytest.mark.parametrize(

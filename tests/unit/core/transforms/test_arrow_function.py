@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from asyncio import CancelledError
+
 import pyarrow as pa
 import pytest
 
 from mm2.core.transforms.arrow_function import load_function, try_function
 from mm2.core.transforms.column_schema import SCHEMA, WrongColumns, one_row, rows_of
-from mm2.errors import ConfigError
+from mm2.errors import ConfigError, TransformError
 from tests.support.transform_chains import record
 
 FUNCTIONS = "tests.support.arrow_functions"
@@ -63,6 +65,18 @@ def test_rows_with_other_offsets_are_refused(
     monkeypatch.setattr(f"{FUNCTIONS}.fan_out", change)
     with pytest.raises(WrongColumns, match="column offset must keep"):
         load_function(f"{FUNCTIONS}:fan_out", None)(one_row(record(offset=7)))
+
+
+@pytest.mark.parametrize("raised", [KeyboardInterrupt, CancelledError, BaseException])
+def test_what_would_end_the_task_is_an_error_of_the_records(
+    raised: type[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def change(_: pa.RecordBatch) -> pa.RecordBatch:
+        raise raised
+
+    monkeypatch.setattr(f"{FUNCTIONS}.fan_out", change)
+    with pytest.raises(TransformError, match=f"the function has raised {raised.__name__}"):
+        load_function(f"{FUNCTIONS}:fan_out", None)(one_row(record()))
 
 
 def test_rows_of_no_record_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
