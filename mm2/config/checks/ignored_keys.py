@@ -15,7 +15,7 @@ from mm2.config.keys.key_table import (
     nearest_of_sql,
 )
 from mm2.config.keys.keys_clients import CLIENT_KINDS, CLIENT_ROWS, ClientKind
-from mm2.config.keys.keys_mm2 import ARROW_FUNCTION, HANDLER, SQL
+from mm2.config.keys.keys_mm2 import ARROW_FUNCTION, DEAD_LETTER_TOPIC, HANDLER, SQL
 from mm2.config.layers import TOP_LEVEL, WORKER_LEVEL, Setting
 from mm2.config.text.redact import shown
 from mm2.config.transforms.chain_reading import is_of_transforms
@@ -25,6 +25,7 @@ _CLUSTERS: Final = ("source.cluster.", "target.cluster.")
 _CLIENTS: Final[tuple[tuple[str, ClientKind], ...]] = tuple(
     (f"{prefix}{kind}.", kind) for kind in CLIENT_KINDS for prefix in ("", "source.", "target.")
 )
+_TOLERANCE: Final = "errors.tolerance"
 _SQL_TOPICS: Final = f"{SQL}topics"
 _NEEDS: Final = {
     "message.handler.args": (HANDLER,),
@@ -32,6 +33,7 @@ _NEEDS: Final = {
     "arrow.function.args": (ARROW_FUNCTION,),
     "arrow.function.topics": (ARROW_FUNCTION,),
     _SQL_TOPICS: tuple(sorted(SQL_NAMES - {_SQL_TOPICS})),
+    DEAD_LETTER_TOPIC: (_TOLERANCE,),
 }
 """Keys that say how something is done, and of what one at least has to be set."""
 
@@ -74,13 +76,20 @@ def _useless(
     ends = tuple(f".{each}" for each in needed if setting.level == TOP_LEVEL)
     if (
         setting.key is not None
-        and not any(properties.get(each) or raw.get(each) for each in needed)
+        and not any(_asks(each, properties) or _asks(each, raw) for each in needed)
         and not any(key.endswith(ends) for key in raw)
     ):
         written = raw.get(setting.key, setting.value)
         choice = f"{needed[-1]}{' or another expression' if needed[1:] else ''}"
+        choice = f"{choice} = all" if choice == _TOLERANCE else choice
         message = f"{setting.key} = {written}: no effect: set {choice}, or remove the key"
         yield Support.NO_EFFECT, ConfigError(message, key=setting.key, value=written)
+
+
+def _asks(name: str, values: Mapping[str, str]) -> bool:
+    """Whether a key is set, and so that what needs it is done."""
+    value = values.get(name, "").strip()
+    return value == "all" if name == _TOLERANCE else bool(value)
 
 
 def unobeyed_by_process(raw: Mapping[str, str]) -> Iterator[tuple[Support, ConfigError]]:

@@ -119,7 +119,7 @@ def test_a_pattern_that_chooses_topics_of_code_can_be_read(what: str, flow: str)
 
 @pytest.mark.parametrize("name", ["dead letters", "x" * 250, "__consumer_offsets"])
 def test_dead_letters_need_a_topic_that_can_be_written(name: str) -> None:
-    finding = _only(f"A->B.errors.deadletterqueue.topic.name = {name}")
+    finding = _only(f"errors.tolerance = all\nerrors.deadletterqueue.topic.name = {name}")
     assert finding.severity is Severity.ERROR
     assert "topic" in str(finding.problem)
 
@@ -184,6 +184,14 @@ def test_it_has_one_where_a_flow_names_the_code(key: str, needed: str, prefix: s
     assert [each for each in found if "no effect" in str(each.problem)] == []
     found = _found(f"A->B.{key} = x\n{needed} = a:b\nB->A.enabled = true\n")
     assert [each for each in found if "no effect" in str(each.problem)] == []
+
+
+@pytest.mark.parametrize("tolerance", ["", "errors.tolerance = none\n"])
+def test_a_topic_for_dead_letters_has_no_effect_where_no_record_is_skipped(tolerance: str) -> None:
+    finding = _only(f"{tolerance}A->B.errors.deadletterqueue.topic.name = letters\n")
+    assert finding.severity is Severity.WARNING
+    assert "no effect: set errors.tolerance = all, or remove the key" in str(finding.problem)
+    assert _found("A->B.errors.deadletterqueue.topic.name = x\nerrors.tolerance = all\n") == []
 
 
 def test_a_transform_that_has_the_name_of_sql_may_have_an_option_topics() -> None:
