@@ -37,7 +37,9 @@ from mm2.core.positions.source_gaps import Gap, GapKind
 from mm2.errors import FlowError
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_settings import milliseconds
+from mm2.kafka.groups.client_watch import ClientWatch
 from mm2.kafka.groups.consumer import GroupConsumer
+from mm2.kafka.librdkafka_settings import session_ms
 from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.protocol.stream_progress import StreamPartition
@@ -181,7 +183,13 @@ class StreamParts:
     def _build_member(self, clients: StreamClients) -> None:
         spec = self._spec
         listener = ListenerCalls(spec.listener, spec.listener_args, consumer=spec.name)
-        self.member = GroupConsumer(clients.source.alias, spec.source, group=spec.group, owner=self)
+        self.member = GroupConsumer(
+            clients.source.alias,
+            spec.source,
+            group=spec.group,
+            owner=self,
+            watch=ClientWatch(clients.source_admin, patience_s=session_ms(spec.source) / 1000),
+        )
         store: OffsetStore = self._counted("kafka", self.member)
         if spec.zookeeper is not None and clients.zookeeper is not None:
             other = self._counted("zookeeper", clients.zookeeper)

@@ -49,6 +49,9 @@ _PROTOCOLS: Final = ("classic", "consumer")
 _NOT_OF_KIP_848: Final = frozenset({_STRATEGY, _SESSION, "heartbeat.interval.ms"})
 """The broker decides these for members of the newer protocol."""
 
+_LONGEST_SESSION_MS: Final = 60_000
+"""Of such a member, as brokers have it by default (``group.consumer.max.session.timeout.ms``)."""
+
 COOPERATIVE: Final = "cooperative-sticky"
 _DEFAULT_STRATEGY: Final = "range"
 """What Java's members have at the first place."""
@@ -84,6 +87,14 @@ def group_member_settings(properties: Mapping[str, str], group: str) -> dict[str
     if _is_kip_848(properties):
         settings = {key: each for key, each in settings.items() if key not in _NOT_OF_KIP_848}
     return settings
+
+
+def session_ms(properties: Mapping[str, str]) -> int:
+    """For how long a member may be silent until its group takes it for dead."""
+    if _is_kip_848(properties):
+        return _LONGEST_SESSION_MS
+    given = bounded_numbers(properties, {_SESSION: _NUMBERS[_SESSION]})
+    return given.get(_SESSION, _DEFAULT_MS[_SESSION])
 
 
 def group_member_mistakes(properties: Mapping[str, str]) -> list[ConfigError]:

@@ -119,6 +119,8 @@ EVENTS: Final = {
     "trying.",
     "stream.lost": "A stream's Spark task was killed; the process ends. Nothing is lost: "
     "only what was acknowledged is committed.",
+    "stream.member_replaced": "The client that is a member of the group knew no broker any more, "
+    "though the source answers others. A new one joins; what was not committed is copied again.",
     "stream.no_topics": "No topic of the source matches --include; it is asked again every "
     "metadata.max.age.ms.",
     "stream.offsets_awaited": "Who keeps the offsets of these partitions does not answer. They are "

@@ -15,6 +15,7 @@ from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
 from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any, Final, Protocol
 
 import structlog
@@ -23,12 +24,17 @@ from confluent_kafka import TopicPartition as At
 
 from mm2.core.model import GroupId, TopicName, TopicPartition
 from mm2.errors import ClusterError, ConfigError, NotAuthorized, Unavailable
+from mm2.kafka.groups.client_watch import ClientWatch
 from mm2.kafka.librdkafka_settings import group_member_settings, is_incremental
 
 log = structlog.get_logger()
 
 _POLL_S: Final = 0.1
 _ASK_S: Final = 10.0
+_LOOK_S: Final = 1.0
+_NO_BROKER: Final = "_TRANSPORT"
+"""Also when a connection ends meanwhile; one that is silent for too long is another code."""
+
 _NOT_ALLOWED: Final = frozenset(
     {KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.TOPIC_AUTHORIZATION_FAILED}
 )
@@ -60,11 +66,15 @@ class GroupConsumer:
     """
     Membership in a group, from ``run`` to its end.
 
+    A client that knows no broker any more is replaced by a new one, which joins the group in its
+    place; the owner has lost its partitions then.
+
     Args:
         alias: the cluster's, for messages.
         properties: Java's consumer properties.
         group: its id.
         owner: is called in the event loop, one call at a time.
+        watch: decides when the client is replaced.
 
     Raises:
         ConfigError: the properties cannot be used.
@@ -77,15 +87,16 @@ class GroupConsumer:
         *,
         group: GroupId,
         owner: PartitionOwner,
+        watch: ClientWatch,
     ) -> None:
         self._alias = alias
         self._group = group
         self._owner = owner
+        self._watch = watch
         self._is_incremental = is_incremental(properties)
-        settings = group_member_settings(properties, group)
-        library = logging.getLogger("mm2.librdkafka")
+        self._settings = group_member_settings(properties, group)
         try:
-            self._consumer = Consumer({**settings, "error_cb": self._log_error}, logger=library)
+            self._consumer = self._client()
         except KafkaException as error:
             message = f"librdkafka refuses the consumer's settings: {error.args[0].str()}"
             raise ConfigError(message) from error
@@ -103,14 +114,7 @@ class GroupConsumer:
         if wanted == self._subscribed:
             return
         self._subscribed = wanted
-        await self._ask(
-            lambda: self._consumer.subscribe(
-                sorted(wanted),
-                on_assign=self._on_assign,
-                on_revoke=self._on_revoke,
-                on_lost=self._on_lost,
-            )
-        )
+        await self._ask(self._subscribe)
 
     async def run(self) -> None:
         """
@@ -120,8 +124,11 @@ class GroupConsumer:
             ClusterError: the group cannot be joined, or what its owner does has failed.
         """
         self._loop = asyncio.get_running_loop()
+        in_thread = partial(self._loop.run_in_executor, self._polling)
         while True:
-            await self._loop.run_in_executor(self._polling, self._poll)
+            await in_thread(self._poll)
+            if await self._watch.is_stuck(partial(in_thread, self._knows_broker)):
+                await in_thread(self._replace)
 
     async def close(self) -> None:
         """Leaves the group; the owner is not asked any more."""
@@ -129,7 +136,8 @@ class GroupConsumer:
         if self._under_way is not None:
             self._under_way.cancel()
         loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._polling, self._consumer.close)
+        # Whichever client there is by then.
+        await loop.run_in_executor(self._polling, lambda: self._consumer.close())  # noqa: PLW0108
         self._polling.shutdown(wait=False)
 
     async def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
@@ -178,6 +186,39 @@ class GroupConsumer:
                 if (question := self._questions.get_nowait()) is not None:
                     question()
 
+    def _client(self) -> Consumer:
+        settings = {**self._settings, "error_cb": self._log_error}
+        return Consumer(settings, logger=logging.getLogger("mm2.librdkafka"))
+
+    def _subscribe(self) -> None:
+        self._consumer.subscribe(
+            sorted(self._subscribed),
+            on_assign=self._on_assign,
+            on_revoke=self._on_revoke,
+            on_lost=self._on_lost,
+        )
+
+    def _knows_broker(self) -> bool:
+        """True before it has topics, too; what it is asked has to be small."""
+        if not self._subscribed:
+            return True
+        try:
+            self._consumer.list_topics(min(self._subscribed), timeout=_LOOK_S)
+        except KafkaException as error:
+            return bool(error.args[0].name() != _NO_BROKER)
+        return True
+
+    def _replace(self) -> None:
+        """The old client may take its time to close; the owner hears no more of it."""
+        if self._is_closing:
+            return
+        old, self._consumer = self._consumer, self._client()
+        held = old.assignment()
+        log.warning("stream.member_replaced", group=self._group, partitions=len(held))
+        Thread(target=old.close, name="group-close", daemon=True).start()
+        self._call(self._consumer, self._owner.lost, held)
+        self._subscribe()
+
     def _poll(self) -> None:
         message = self._consumer.poll(_POLL_S)
         if message is None or (error := message.error()) is None:
@@ -192,14 +233,14 @@ class GroupConsumer:
         else:
             consumer.assign(partitions)
         consumer.pause(partitions)
-        self._call(self._owner.assigned, partitions)
+        self._call(consumer, self._owner.assigned, partitions)
 
     def _on_revoke(self, consumer: Consumer, partitions: list[At]) -> None:
-        self._call(self._owner.revoked, partitions)
+        self._call(consumer, self._owner.revoked, partitions)
         self._unassign(consumer, partitions)
 
     def _on_lost(self, consumer: Consumer, partitions: list[At]) -> None:
-        self._call(self._owner.lost, partitions)
+        self._call(consumer, self._owner.lost, partitions)
         self._unassign(consumer, partitions)
 
     def _unassign(self, consumer: Consumer, partitions: list[At]) -> None:
@@ -210,11 +251,13 @@ class GroupConsumer:
 
     def _call(
         self,
+        consumer: Consumer,
         method: Callable[[Sequence[TopicPartition]], Coroutine[Any, Any, None]],
         partitions: list[At],
     ) -> None:
         """Has the owner take its time; the coordinator hears heartbeats meanwhile."""
-        if self._is_closing or self._loop is None or not partitions:
+        is_over = self._is_closing or consumer is not self._consumer
+        if is_over or self._loop is None or not partitions:
             return
         names = [_of(each) for each in partitions]
         # What the owner logs says whose it is, as everything else in that context does.

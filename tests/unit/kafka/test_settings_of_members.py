@@ -11,7 +11,11 @@ from confluent_kafka import Consumer
 from mm2.core.model import GroupId
 from mm2.errors import ConfigError
 from mm2.kafka.groups.consumer import GroupConsumer
-from mm2.kafka.librdkafka_settings import group_member_mistakes, group_member_settings
+from mm2.kafka.librdkafka_settings import (
+    group_member_mistakes,
+    group_member_settings,
+    session_ms,
+)
 
 _BASE = {"bootstrap.servers": "127.0.0.1:1"}
 
@@ -40,7 +44,19 @@ def test_what_is_refused_is_what_librdkafka_refuses(properties: dict[str, str], 
 
 
 def test_what_librdkafka_alone_refuses_is_a_mistake_of_the_settings() -> None:
-    owner: Any = SimpleNamespace()
+    nobody: Any = SimpleNamespace()
     properties = _BASE | {"partition.assignment.strategy": "nearest"}
     with pytest.raises(ConfigError, match=r"librdkafka refuses the consumer's settings: .*nearest"):
-        GroupConsumer("source", properties, group=GroupId("g"), owner=owner)
+        GroupConsumer("source", properties, group=GroupId("g"), owner=nobody, watch=nobody)
+
+
+@pytest.mark.parametrize(
+    ("properties", "expected"),
+    [
+        ({}, 45_000),
+        ({"session.timeout.ms": "6000"}, 6_000),
+        ({"group.protocol": "consumer", "session.timeout.ms": "6000"}, 60_000),
+    ],
+)
+def test_how_long_a_member_may_be_silent(properties: dict[str, str], expected: int) -> None:
+    assert session_ms(properties) == expected
