@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import chdir, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from click.testing import CliRunner
-
-from mm2.cli.mm2 import main
 from mm2.demo.broker_settings import free_ports
 from tests.support.cluster import KafkaCluster
 from tests.support.eventually import PATIENCE_S, eventually
@@ -34,8 +30,6 @@ _ASK_AGAIN: Final = re.compile(r'"error_code": ?409\b')
 """What the pages say of this answer."""
 
 _NEW_FILE: Final = "mm2 init "
-_QUOTED: Final = re.compile(r"'[^']*'")
-_OF_THE_SHELL: Final = re.compile(r"""["\\$`~*?;&|<>(){}]""")
 _TOOLS: Final = {
     "kafka-topics.sh": "org.apache.kafka.tools.TopicCommand",
     "kafka-consumer-groups.sh": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand",
@@ -49,7 +43,6 @@ class Scene:
     def __init__(self, source: KafkaCluster, target: KafkaCluster, folder: Path) -> None:
         self.source, self.target, self.folder = source, target, folder
         (self._port,) = free_ports(1)
-        self._started: set[str] = set()
         self.env = {
             **os.environ,
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -64,23 +57,19 @@ class Scene:
         return properties(clusters, {**topics, "listeners": listener, "rest.read.only": "false"})
 
     def run(
-        self, page: str, command: str, *, port: int | None = None, may_call: bool = False
+        self, page: str, command: str, *, port: int | None = None
     ) -> subprocess.CompletedProcess[str]:
         """
         Runs a command in the folder of its page, which has what the page speaks of.
 
         What asks the node on this machine, asks the mirror, or who listens on ``port``.
-
-        Args:
-            may_call: calls ``mm2`` in this process where a process would show no more.
         """
         folder = self.folder_of(page)
         if command.startswith(_NEW_FILE):
             (folder / "mm2.properties").unlink()
         typed = self.typed(command, port=port)
-        work = self._called if may_call and self._may_be_called(typed) else self._ended
         return eventually(
-            lambda: work(typed, folder),
+            lambda: self._ended(typed, folder),
             until=lambda ended: not _ASK_AGAIN.search(ended.stdout),
         )
 
@@ -119,26 +108,6 @@ class Scene:
         return subprocess.run(  # noqa: PLW1510 - its status is looked at
             words, cwd=folder, env=self.env, text=True, capture_output=True, timeout=PATIENCE_S
         )
-
-    def _may_be_called(self, command: str) -> bool:
-        """
-        Whether a process of its own would show no more than a call.
-
-        The first use of each command of ``mm2`` is a process: it shows the script, and that the
-        command imports what it needs. So is what the shell has a part in.
-        """
-        program, verb, *_ = command.split()
-        if program != "mm2" or _OF_THE_SHELL.search(_QUOTED.sub("", command)):
-            return False
-        is_known = verb in self._started
-        self._started.add(verb)
-        return is_known
-
-    def _called(self, command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-        words = shlex.split(command, comments=True)
-        with chdir(folder):
-            ended = CliRunner(env=self.env).invoke(main, words[1:], catch_exceptions=False)
-        return subprocess.CompletedProcess(words, ended.exit_code, ended.stdout, ended.stderr)
 
 
 @contextmanager
