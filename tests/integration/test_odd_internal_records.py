@@ -17,6 +17,7 @@ from mm2.errors import ClusterError
 from mm2.kafka.logs.first_records import first_records
 from mm2.kafka.logs.read_log import read_to_end
 from mm2.kafka.wire.compression import GZIP, Compression
+from tests.support.batches import with_checksum
 from tests.support.cluster import Cluster, KafkaCluster
 from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, properties
@@ -42,7 +43,7 @@ _KEYLESS: Final = (keyed_body(None, None, _HEADERS), keyed_body(None, b"odd"))
 
 def _odd(*bodies: bytes) -> bytes:
     records = [DecodedRecord(n, 1_700_000_000_000 + n, body) for n, body in enumerate(bodies)]
-    return bytes(encode(records, Compression(GZIP)).data)
+    return with_checksum(encode(records, Compression(GZIP)).data)
 
 
 def test_a_mirror_goes_on_whatever_stands_in_its_topics(
