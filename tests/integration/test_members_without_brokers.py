@@ -27,7 +27,6 @@ pytestmark = pytest.mark.broker
 _SESSION_S = 6
 _PATIENCE_S = 8
 _OWN = "LINKED"
-_PORT = free_ports(1)[0]
 _SHORT_SESSIONS = {
     f"group.consumer.{key}": str(_SESSION_S * 1000)
     for key in ("session.timeout.ms", "min.session.timeout.ms")
@@ -53,16 +52,22 @@ class _Owner:
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[KafkaCluster]:
-    routes = {_OWN: _PORT}
+def port() -> int:
+    """Where brokers tell the client to come: the link's."""
+    return free_ports(1)[0]
+
+
+@pytest.fixture(scope="module")
+def cluster(port: int) -> Iterator[KafkaCluster]:
+    routes = {_OWN: port}
     with KafkaCluster("A", routes=routes, properties=_SHORT_SESSIONS, heap="320m") as started:
         yield started
 
 
 @pytest.fixture
-def link(cluster: KafkaCluster) -> Iterator[Link]:
+def link(cluster: KafkaCluster, port: int) -> Iterator[Link]:
     with Links() as links:
-        yield links.open(_PORT, int(cluster.listeners(_OWN).rpartition(":")[2]))
+        yield links.open(port, int(cluster.listeners(_OWN).rpartition(":")[2]))
 
 
 @pytest.mark.parametrize(
@@ -76,13 +81,13 @@ def link(cluster: KafkaCluster) -> Iterator[Link]:
     ids=["classic", "classic, cooperative and static", "KIP-848", "KIP-848 and static"],
 )
 async def test_a_new_client_takes_the_place_of_the_one_that_has_no_broker(
-    cluster: KafkaCluster, link: Link, unique: str, settings: dict[str, str]
+    cluster: KafkaCluster, link: Link, port: int, unique: str, settings: dict[str, str]
 ) -> None:
     create_topic(cluster.bootstrap, unique, partitions=3)
     every = {TopicPartition(TopicName(unique), number) for number in range(3)}
     first = TopicPartition(TopicName(unique), 0)
     session = {} if "group.protocol" in settings else {"session.timeout.ms": f"{_SESSION_S}000"}
-    properties = {"bootstrap.servers": f"{HOST}:{_PORT}", **session, **settings}
+    properties = {"bootstrap.servers": f"{HOST}:{port}", **session, **settings}
     owner, admin = _Owner(), Admin("A", {"bootstrap.servers": cluster.bootstrap})
     watch = ClientWatch(admin, patience_s=_PATIENCE_S, every_s=1)
     member = GroupConsumer("A", properties, group=GroupId(unique), owner=owner, watch=watch)

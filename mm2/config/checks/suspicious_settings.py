@@ -93,7 +93,7 @@ def suspicious_flows(
     for config in flows:
         yield from _switched_off(maker, config)
     for pair in permutations(maker.clusters, 2):
-        yield from _transforms_at_rest(maker, SourceAndTarget(*pair))
+        yield from _transforms_of_disabled(maker, SourceAndTarget(*pair))
     yield from _spark(maker)
 
 
@@ -112,8 +112,10 @@ def _same_clusters(maker: MirrorMakerConfig, flows: Sequence[FlowConfig]) -> Ite
             yield ConfigError(message, key=key, value=both[0])
 
 
-def _transforms_at_rest(maker: MirrorMakerConfig, flow: SourceAndTarget) -> Iterator[ConfigError]:
-    """Mistakes in transforms of a flow that is not enabled: it could not begin with them."""
+def _transforms_of_disabled(
+    maker: MirrorMakerConfig, flow: SourceAndTarget
+) -> Iterator[ConfigError]:
+    """Mistakes in transforms of a flow that is not enabled: it could not start with them."""
     if maker.is_enabled(flow):
         return
     settings = effective_settings(maker, flow, SOURCE_CONNECTOR, [])
@@ -125,7 +127,7 @@ def _transforms_at_rest(maker: MirrorMakerConfig, flow: SourceAndTarget) -> Iter
         told = with_written_key(mistake, settings)
         # Keys at top level may be meant for others.
         if told.key is not None and told.key.startswith(f"{flow}."):
-            message = f"{told.message}; {flow} is not enabled, and could not begin with it"
+            message = f"{told.message}; {flow} is not enabled, and could not start with it"
             yield ConfigError(message, key=told.key, value=told.value, suggestion=told.suggestion)
 
 

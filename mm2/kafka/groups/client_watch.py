@@ -18,7 +18,7 @@ _EVERY_S: Final = 10.0
 _ANSWERS_WITHIN_S: Final = 5.0
 
 
-class Witness(Protocol):
+class OtherClient(Protocol):
     """Another client of the same cluster, such as ``Admin``."""
 
     async def cluster_id(self, *, within_s: float | None = None) -> str:
@@ -35,14 +35,14 @@ class ClientWatch:
     Looks at a client now and then, which takes two small requests.
 
     Args:
-        witness: is asked first. While it has no answer, the cluster is away, and the client is not
+        other: is asked first. While it has no answer, the cluster is away, and the client is not
             looked at.
         patience_s: for how long the client alone has to be without a broker.
         every_s: how often it is looked at.
     """
 
-    def __init__(self, witness: Witness, *, patience_s: float, every_s: float = _EVERY_S) -> None:
-        self._witness = witness
+    def __init__(self, other: OtherClient, *, patience_s: float, every_s: float = _EVERY_S) -> None:
+        self._other = other
         self._patience_s = patience_s
         self._every_s = every_s
         self._next = 0.0
@@ -67,7 +67,7 @@ class ClientWatch:
 
     async def _is_there(self) -> bool:
         try:
-            await self._witness.cluster_id(within_s=_ANSWERS_WITHIN_S)
+            await self._other.cluster_id(within_s=_ANSWERS_WITHIN_S)
         except ClusterError:
             return False
         return True

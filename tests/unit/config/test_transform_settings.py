@@ -206,7 +206,7 @@ def test_of_a_flow_that_is_not_enabled_only_its_own_keys_are_told() -> None:
     (told,) = findings(parse(text.encode()))
     assert (told.severity, told.problem.line) == (Severity.WARNING, 6)
     assert str(told.problem).startswith("line 6: B->A.transforms.x.type = Flter: no such class")
-    assert "B->A is not enabled, and could not begin with it" in str(told.problem)
+    assert "B->A is not enabled, and could not start with it" in str(told.problem)
     below = "A->B.transforms.x.type = DropHeaders\nA->B.transforms.x.headers = h\n"
     assert _found(f"transforms = x\n{below}") == []
 
