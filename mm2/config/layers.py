@@ -7,7 +7,8 @@ Maps of settings are merged as Java merges maps, the later over the earlier.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias
 
@@ -63,6 +64,9 @@ class FlowLayers(Protocol):
     def clusters(self) -> tuple[ClusterAlias, ...]:
         """The aliases of all clusters."""
 
+    def keys_from(self, prefix: str) -> Sequence[str]:
+        """The keys of ``raw`` that begin with ``prefix``, in their order."""
+
     def cluster_settings(self, alias: str) -> dict[str, Setting]:
         """What is written of one cluster."""
 
@@ -94,18 +98,31 @@ class FlowLayers(Protocol):
         """What the flow calls its own topics and groups."""
 
 
-def below(raw: Mapping[str, str], prefix: str, level: str) -> dict[str, Setting]:
-    """The keys below ``prefix``, which is removed."""
-    return {
-        key.removeprefix(prefix): Setting(value, key, level)
-        for key, value in raw.items()
-        if key.startswith(prefix) and key != prefix
-    }
+class KeyIndex:
+    """Finds keys by what they begin with: files of many flows have thousands."""
 
+    def __init__(self, raw: Mapping[str, str]) -> None:
+        self._raw = raw
+        self._sorted = sorted((key, place) for place, key in enumerate(raw))
 
-def at_top(raw: Mapping[str, str], prefix: str) -> dict[str, Setting]:
-    """The keys that begin with ``prefix``, which stays."""
-    return {k: Setting(v, k, TOP_LEVEL) for k, v in raw.items() if k.startswith(prefix)}
+    def keys_from(self, prefix: str) -> list[str]:
+        """The keys that begin with ``prefix``, in the order of the file."""
+        first = last = bisect_left(self._sorted, (prefix,))
+        while last < len(self._sorted) and self._sorted[last][0].startswith(prefix):
+            last += 1
+        return [key for key, _ in sorted(self._sorted[first:last], key=lambda each: each[1])]
+
+    def below(self, prefix: str, level: str) -> dict[str, Setting]:
+        """The settings below ``prefix``, which is removed."""
+        return {
+            key.removeprefix(prefix): Setting(self._raw[key], key, level)
+            for key in self.keys_from(prefix)
+            if key != prefix
+        }
+
+    def at_top(self, prefix: str) -> dict[str, Setting]:
+        """The settings whose keys begin with ``prefix``, which stays."""
+        return {key: Setting(self._raw[key], key, TOP_LEVEL) for key in self.keys_from(prefix)}
 
 
 def plain(settings: Mapping[str, Setting]) -> dict[str, str]:
@@ -117,7 +134,7 @@ def spark_properties(layers: FlowLayers) -> dict[str, str]:
     """The keys for the Spark session, resolved; none if a cluster is called "spark"."""
     if SPARK_PREFIX.rstrip(".") in layers.clusters:
         return {}
-    return layers.resolve({k: v for k, v in layers.raw.items() if k.startswith(SPARK_PREFIX)})
+    return layers.resolve({key: layers.raw[key] for key in layers.keys_from(SPARK_PREFIX)})
 
 
 def resolved(layers: FlowLayers, settings: Mapping[str, Setting]) -> dict[str, str]:

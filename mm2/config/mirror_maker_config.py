@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -20,10 +21,9 @@ from mm2.config.keys.key_types import Value, lenient_boolean, split_list
 from mm2.config.keys.keys_clients import CLIENT_KINDS
 from mm2.config.layers import (
     TOP_LEVEL,
+    KeyIndex,
     Place,
     Setting,
-    at_top,
-    below,
     filled,
     plain,
     with_line,
@@ -77,7 +77,7 @@ class MirrorMakerConfig:
 
     def __post_init__(self) -> None:
         try:
-            providers = automatic_providers(self.raw, self.environment).showing(self._shown())
+            providers = automatic_providers(self.raw, self.environment).showing(self._shown)
             resolved = providers.resolve_all(self.raw)
         except ConfigError as error:
             raise ConfigErrors([self.located(error)]) from error
@@ -140,9 +140,17 @@ class MirrorMakerConfig:
         """Java's ``connectorBaseConfig`` for a connector's simple name, unresolved (C044-C058)."""
         return plain(self.connector_settings(flow, connector))
 
+    def keys_from(self, prefix: str) -> list[str]:
+        """The keys that begin with ``prefix``, in the order of the file."""
+        return self._keys.keys_from(prefix)
+
+    @cached_property
+    def _keys(self) -> KeyIndex:
+        return KeyIndex(self.raw)
+
     def cluster_settings(self, alias: str) -> dict[str, Setting]:
         """The layers of ``cluster_props``, with origins."""
-        settings = below(self.raw, f"{alias}.", f"cluster {alias}")
+        settings = self._keys.below(f"{alias}.", f"cluster {alias}")
         for name in sorted(CLIENT_NAMES & settings.keys()):
             for kind in CLIENT_KINDS:
                 settings.setdefault(f"{kind}.{name}", settings[name])
@@ -157,10 +165,10 @@ class MirrorMakerConfig:
         """The layers of ``worker_config``, with origins."""
         settings = self.cluster_settings(flow.target)
         for prefix in _WORKER_PREFIXES:
-            settings |= at_top(self.raw, prefix)
+            settings |= self._keys.at_top(prefix)
         resolved = self.resolve(plain(settings))
         settings = {key: replace(setting, value=resolved[key]) for key, setting in settings.items()}
-        settings |= at_top(self.raw, "config.providers")
+        settings |= self._keys.at_top("config.providers")
         defaults = {
             "client.id": str(flow),
             "group.id": f"{flow.source}-mm2",
@@ -176,17 +184,12 @@ class MirrorMakerConfig:
     def connector_settings(self, flow: SourceAndTarget, connector: str) -> dict[str, Setting]:
         """The layers of ``connector_base_config``, with origins."""
         settings = self.inherited_settings(flow, connector)
-        settings |= below(self.raw, f"{flow}.", f"flow {flow}")
+        settings |= self._keys.below(f"{flow}.", f"flow {flow}")
         return filled(settings, {"enabled": "false"})
 
     def inherited_settings(self, flow: SourceAndTarget, connector: str) -> dict[str, Setting]:
         """What of it the clusters and the top level hand down."""
-        settings = {
-            key: Setting(value, key, TOP_LEVEL)
-            for key, value in self.raw.items()
-            if key in CONNECTOR_NAMES
-        }
-        settings |= at_top(self.raw, "config.providers") | at_top(self.raw, "replication.policy")
+        settings = dict(self._of_all_connectors)
         for role, alias in (("source", flow.source), ("target", flow.target)):
             settings |= with_role(role, self.cluster_settings(alias))
         defaults = {
@@ -233,8 +236,19 @@ class MirrorMakerConfig:
     def _providers(self) -> Providers:
         names = self._list("config.providers")
         found = listed_providers(names, self.originals, self.environment)
-        return found.showing(self._shown())
+        return found.showing(self._shown)
 
+    @cached_property
+    def _of_all_connectors(self) -> dict[str, Setting]:
+        settings = {
+            key: Setting(value, key, TOP_LEVEL)
+            for key, value in self.raw.items()
+            if key in CONNECTOR_NAMES
+        }
+        settings |= self._keys.at_top("config.providers")
+        return settings | self._keys.at_top("replication.policy")
+
+    @cached_property
     def _shown(self) -> frozenset[str]:
         clusters = split_list(self.raw.get("clusters", ""))
         return open_expressions(self.raw, lambda key: is_open(key, clusters))

@@ -63,6 +63,10 @@ class ConnectorLayers:
         """None has keys of its own here that begin with its alias."""
         return ()
 
+    def keys_from(self, prefix: str) -> list[str]:
+        """The keys that begin with ``prefix``, in their order."""
+        return [key for key in self.raw if key.startswith(prefix)]
+
     def cluster_settings(self, alias: str) -> dict[str, Setting]:
         """What the worker's file says of its producers and consumers."""
         del alias

@@ -7,7 +7,7 @@ level the key of 4.3 wins over its alias; a flow's alias wins over the top level
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -63,20 +63,21 @@ def effective_settings(
         warnings: gets a sentence for every older spelling.
     """
     settings = layers.connector_settings(flow, connector)
-    found = _readings(layers.raw, flow, settings)
+    found = _readings(layers, flow, settings)
     warnings += [reading.warning for reading in found]
     return _own_at_top(layers.raw, _translated(settings, found))
 
 
 def _readings(
-    raw: Mapping[str, str], flow: SourceAndTarget, settings: Mapping[str, Setting]
+    layers: FlowLayers, flow: SourceAndTarget, settings: Mapping[str, Setting]
 ) -> list[AliasUse]:
     """The spellings that concern a flow, in the order in which they count."""
+    raw = layers.raw
     connector = settings.get("connector.class")
     is_sink = connector is not None and "Sink" in connector.value.rpartition(".")[2]
     found: list[AliasUse] = []
     for prefix, level in (("", TOP_LEVEL), (f"{flow}.", f"flow {flow}")):
-        for key, target, value in _spellings(raw, prefix, is_sink=is_sink):
+        for key, target, value in _spellings(layers, prefix, is_sink=is_sink):
             taken = prefix + target in raw if prefix else target in settings
             setting = Setting(value, key, level)
             found.append(AliasUse(key=key, target=target, setting=setting, taken=taken))
@@ -115,18 +116,23 @@ def _own_at_top(raw: Mapping[str, str], settings: Mapping[str, Setting]) -> dict
     return {**own, **settings}
 
 
-def _spellings(
-    raw: Mapping[str, str], prefix: str, *, is_sink: bool
-) -> Iterator[tuple[str, str, str]]:
+def _spellings(layers: FlowLayers, prefix: str, *, is_sink: bool) -> Iterator[tuple[str, str, str]]:
     """Key as written, key of 4.3, and value, of every spelling that stands behind ``prefix``."""
+    raw = layers.raw
     for alias in ALIASES:
         name = prefix + alias.name
         target = alias.stands_for or ""
         if is_sink and alias.name == REMOTE_ADMIN:
             target = "target.admin."
-        for key in raw:
-            if key == name or (name.endswith(".") and key.startswith(name)):
-                yield key, target + key.removeprefix(name), raw[key]
+        for key in _written(layers, name):
+            yield key, target + key.removeprefix(name), raw[key]
     key = prefix + RENAME_TOPICS
     if java_trim(raw.get(key, "")).lower() == "false":
         yield key, "replication.policy.class", _IDENTITY
+
+
+def _written(layers: FlowLayers, name: str) -> Sequence[str]:
+    """The keys that a spelling with what is before it stands for."""
+    if name.endswith("."):
+        return layers.keys_from(name)
+    return [name] if name in layers.raw else []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Final
 
@@ -59,14 +60,17 @@ CONNECTOR_DEFINITION: Final[Mapping[str, Definition]] = MappingProxyType(
 )
 
 
+@cache
 def keys_of(definition: Definition) -> Mapping[str, Key]:
     """The keys that Java's definition has; for OWN, those that are ours."""
     own = definition is Definition.OWN
-    return {
-        name: key
-        for name, key in TABLE.items()
-        if definition in key.definitions and (Definition.OWN in key.definitions) is own
-    }
+    return MappingProxyType(
+        {
+            name: key
+            for name, key in TABLE.items()
+            if definition in key.definitions and (Definition.OWN in key.definitions) is own
+        }
+    )
 
 
 MAKER_KEYS: Final = keys_of(Definition.MAKER)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final, Protocol
 
 import regex  # type: ignore[import-untyped]  # publishes no types
@@ -33,6 +35,18 @@ class _Compiled(Protocol):
     def search(self, string: str, *, concurrent: bool, timeout: float) -> Match | None: ...
 
 
+@lru_cache
+def _compiled(text: str) -> tuple[_Compiled, int, Mapping[str, int]]:
+    """Many flows have the same patterns, often the defaults, and each translation takes 1 ms."""
+    parser = Parser(text)
+    try:
+        compiled: _Compiled = regex.compile(parser.translate(), regex.VERSION1)
+    except (regex.error, RecursionError) as problem:
+        reason = f"Pattern '{text}' is not supported: {problem}"
+        raise ConfigError(reason, value=text) from problem
+    return compiled, parser.groups, parser.names
+
+
 class JavaPattern:
     """
     A pattern in the syntax of ``java.util.regex.Pattern``, as Java 17 reads it.
@@ -50,15 +64,7 @@ class JavaPattern:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        parser = Parser(text)
-        try:
-            translated = parser.translate()
-            self._compiled: _Compiled = regex.compile(translated, regex.VERSION1)
-        except (regex.error, RecursionError) as problem:
-            reason = f"Pattern '{text}' is not supported: {problem}"
-            raise ConfigError(reason, value=text) from problem
-        self.groups = parser.groups
-        self.names = parser.names
+        self._compiled, self.groups, self.names = _compiled(text)
 
     def __reduce__(self) -> tuple[type[JavaPattern], tuple[str]]:
         """Travels as its text, so that it is compiled where it arrives."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mm2.config.layers import KeyIndex
 from mm2.config.mirror_maker_config import MirrorMakerConfig, load_maker
 from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR, ClusterAlias, SourceAndTarget
 from mm2.errors import ConfigErrors
@@ -231,3 +232,14 @@ def test_a_file_is_loaded_from_disk(tmp_path: Path) -> None:
     assert load_maker(path).clusters == ("a", "b")
     with pytest.raises(ConfigErrors, match="cannot read"):
         load_maker(tmp_path / "none")
+
+
+def test_keys_are_found_by_what_they_begin_with_in_the_order_of_the_file():
+    raw = {"A->B.topics": "x", "A.b": "1", "A->B.": "odd", "A->B.enabled": "true", "A->Bc.x": "2"}
+
+    index = KeyIndex(raw)
+
+    assert index.keys_from("A->B.") == ["A->B.topics", "A->B.", "A->B.enabled"]
+    assert list(index.below("A->B.", "flow")) == ["topics", "enabled"]
+    assert index.keys_from("") == list(raw)
+    assert index.keys_from("B") == []
