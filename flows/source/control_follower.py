@@ -70,6 +70,11 @@ class ControlFollower:
         if self._settings is not None:
             paced(self._settings)
 
+    @property
+    def tasks(self) -> int:
+        """How many tasks of the flow have partitions, as far as is known."""
+        return self._rate.sharers
+
     async def follow(self) -> None:
         """
         Follows the topic until cancelled.

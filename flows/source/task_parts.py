@@ -74,6 +74,7 @@ class TaskParts:
                 target_throttled_ms=target.throttle.total_ms,
             ),
             load=self._load,
+            tasks=lambda: control.tasks,
         )
         policy = MergePolicy(
             compression=spec.compression,

@@ -50,6 +50,11 @@ class FlowRate:
         self._portions = portions
 
     @property
+    def sharers(self) -> int:
+        """How many tasks have partitions."""
+        return len(self._sharers)
+
+    @property
     def share(self) -> float | None:
         """Bytes per second for the task; None is no limit."""
         if self.configured < 0:

@@ -57,12 +57,14 @@ class _Bench:
         self.topic = _Topic()
         self.now_ms = 100_000
         self.pace = PaceProgress()
+        self.tasks = 1
         self.reporter = TaskReporter(
             sample_spec(),
             self.partitions,
             cast("Writer", self.topic),
             lambda: self.now_ms,
             pace=lambda: self.pace,
+            tasks=lambda: self.tasks,
         )
 
     def reported(self, seconds: int, each_second: Callable[[int], None] | None = None) -> list[int]:
@@ -204,6 +206,17 @@ def test_of_more_than_four_thousand_partitions_the_rest_is_told_a_second_later()
     told: list[int] = []
     bench.reported(2, lambda _: told.append(len(bench.topic.told)))
     assert told == [4_000, len(bench.partitions)]
+
+
+@pytest.mark.parametrize(("tasks", "most"), [(0, 902), (20, 902), (100, 200), (30_000, 1)])
+def test_the_more_tasks_there_are_the_less_each_reports(tasks: int, most: int) -> None:
+    """All are read by one leader; before the first assignment their number is not known."""
+    bench = _many()
+    bench.tasks = tasks
+    bench.now_ms += 60_000
+    told: list[int] = []
+    bench.reported(1, lambda _: told.append(len(bench.topic.told)))
+    assert told == [most]
 
 
 @pytest.mark.parametrize("passes_ms", [5_000, -3_600_000])
