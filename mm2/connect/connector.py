@@ -8,10 +8,11 @@ from typing import Final
 
 from mm2.config.checks.allowed_classes import LOADED, foreign_classes
 from mm2.config.checks.key_lint import connector_advice, unread_keys
-from mm2.config.flow_config import FlowConfig, single_flow
+from mm2.config.flow_config import FlowConfig
 from mm2.config.keys.definition import by_line
 from mm2.config.keys.key_types import java_trim
 from mm2.config.layers import with_line
+from mm2.config.single_flow import single_flow
 from mm2.config.text.expressions import hide
 from mm2.connect.connector_classes import ConnectorClass, connector_class
 from mm2.connect.connector_layers import ConnectorLayers

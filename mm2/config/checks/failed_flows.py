@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mm2.config.flow_config import flow_config
+from mm2.config.flow_config import FlowReader
 from mm2.config.flow_settings import FlowConfig
 from mm2.config.keys.definition import by_line
 from mm2.config.mirror_maker_config import MirrorMakerConfig
@@ -42,9 +42,10 @@ class FlowsOfFile:
         """Reads each flow that is wanted; what is wrong with one leaves the others alone."""
         flows: list[FlowConfig] = []
         failed: list[FailedFlow] = []
+        reader = FlowReader(maker)
         for flow in wanted:
             try:
-                flows.append(flow_config(maker, flow))
+                flows.append(reader.read(flow))
             except ConfigErrors as errors:
                 failed.append(_failed(maker, flow, errors.problems))
         return cls(maker=maker, flows=flows, failed=failed)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from mm2.config.checks.key_lint import KeyHint, classify_key
 from mm2.config.checks.suspicious_settings import aliases, suspicious_flows, suspicious_text
-from mm2.config.flow_config import FlowConfig, flow_config
+from mm2.config.flow_config import FlowConfig, FlowReader
 from mm2.config.keys.definition import Key, by_line
 from mm2.config.keys.key_types import lenient_boolean
 from mm2.config.keys.keys_mm2 import SQL
@@ -65,12 +65,13 @@ def _of_maker(maker: MirrorMakerConfig) -> list[Finding]:
     except ConfigErrors as errors:
         found += _errors(errors)
     flows = maker.cluster_pairs()
+    reader = FlowReader(maker)
     if not flows:
         message = "No source->target replication flows: enable one, for example A->B.enabled = true"
         found.append(_finding(Severity.ERROR, ConfigError(message, key="clusters")))
     for flow in flows:
         try:
-            settings = flow_config(maker, flow)
+            settings = reader.read(flow)
         except ConfigErrors as errors:
             found += _errors(errors)
         else:

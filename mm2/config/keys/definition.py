@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass
@@ -93,6 +94,12 @@ class Key:
     field: str = ""
     convert: Callable[[Value], object] | None = None
     effects: Effects | None = None
+    default_value: Value = dataclasses.field(init=False, repr=False, compare=False)
+    """The value that counts when the key is absent."""
+
+    def __post_init__(self) -> None:
+        value = None if self.default is None else self._read(self.default)
+        object.__setattr__(self, "default_value", value)
 
     @property
     def support(self) -> Support:
@@ -119,7 +126,7 @@ class Key:
         if self.support is Support.OBEYED or java_trim(text).lower() in self._asks_nothing():
             return False
         try:
-            return self.parse(text) != self.default_value()
+            return self.parse(text) != self.default_value
         except ConfigError:
             return True
 
@@ -145,10 +152,6 @@ class Key:
         shown = HIDDEN if self.type is Type.PASSWORD else text
         message = f"Invalid value '{shown}' for configuration '{self.name}': {complaint}"
         raise ConfigError(message, key=self.name, value=shown)
-
-    def default_value(self) -> Value:
-        """The value that counts when the key is absent."""
-        return None if self.default is None else self._read(self.default)
 
     def _read(self, text: str) -> Value:
         if self.repeats:
@@ -194,7 +197,7 @@ def _value(key: Key, properties: Mapping[str, str]) -> Value:
     if key.required:
         message = f'Missing required configuration "{key.name}" which has no default value.'
         raise ConfigError(message, key=key.name)
-    return key.default_value()
+    return key.default_value
 
 
 def by_line(mistake: ConfigError) -> tuple[int, str, str]:

@@ -105,7 +105,7 @@ def test_passwords_are_hidden_in_errors() -> None:
 
 def test_every_default_can_be_read() -> None:
     for key in TABLE.values():
-        value = key.default_value()
+        value = key.default_value
         assert (value is None) == (key.default is None)
 
 

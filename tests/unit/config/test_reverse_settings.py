@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from mm2.config.flow_config import FlowConfig, flow_config
+from mm2.config.flow_config import FlowConfig, FlowReader, flow_config
 from mm2.core.model import ClusterAlias, SourceAndTarget
 from tests.support.configs import A_TO_B, B_TO_A, config_of, maker_of
 
@@ -34,6 +34,13 @@ def test_flows_both_ways_lead_groups_back_each() -> None:
     assert there.reverse.flow == B_TO_A
     assert back.reverse is not None
     assert back.reverse.flow == A_TO_B
+
+
+def test_flows_that_are_read_together_are_the_same_as_one_by_one() -> None:
+    maker = maker_of({**ENABLED, "B->A.enabled": "true"})
+    reader = FlowReader(maker)
+    for flow in (A_TO_B, B_TO_A, A_TO_B):
+        assert reader.read(flow) == flow_config(maker, flow)
 
 
 @pytest.mark.parametrize(
