@@ -173,7 +173,7 @@ class AssignedPartitions:
         mirrored = MirroredPartition(
             source,
             sender,
-            runs=self.translation.tracker(generation),
+            runs=self.translation.tracker(source, generation),
             transform=self.transforms.of(source.topic, target.topic),
         )
         take_answers(

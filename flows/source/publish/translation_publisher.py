@@ -17,6 +17,7 @@ from flows.source.publish.offset_syncs import OffsetSyncs
 from flows.source.publish.run_cleanup import RunCleanup, StoredBlocks
 from flows.source.publish.run_publisher import RunPublisher
 from mm2.core.model import TopicPartition
+from mm2.core.policy import HEARTBEATS_TOPIC
 from mm2.core.translation.partition_runs import PartitionRuns
 from mm2.core.translation.run_tracker import RunTracker
 from mm2.core.translation.runs import Runs
@@ -68,9 +69,16 @@ class TranslationPublisher:
             )
             self._cleanup = RunCleanup(syncs, self._runs, partitions, source=source, target=target)
 
-    def tracker(self, generation: int) -> RunTracker | None:
-        """Collects the runs of a newly assigned partition; None if runs are not published."""
-        return None if self._runs is None else self._runs.tracker(generation)
+    def tracker(self, source: TopicPartition, generation: int) -> RunTracker | None:
+        """
+        Collects the runs of a newly assigned partition; None if they are not published.
+
+        Those of heartbeats are not: one record a second would be a record more here, and two
+        fetches by who translates.
+        """
+        if self._runs is None or source.topic == HEARTBEATS_TOPIC:
+            return None
+        return self._runs.tracker(generation)
 
     def wake(self) -> None:
         """There is something new to publish."""

@@ -28,6 +28,10 @@ _LAST_RECORDS: Final = 1000
 """Read of the progress topic if it has no record as new as that: no node runs the flow."""
 
 
+_REST_S: Final = 1.0
+"""After reports: what tasks write meanwhile is fetched together. States are told each second."""
+
+
 class FlowTopics:
     """
     The topics of one flow on its target, and the snapshot of their records.
@@ -91,7 +95,8 @@ class FlowTopics:
         """
         starts = await self._starts(kind)
         alias, topic = self._config.flow.target, self.names[kind]
-        return LogTail(alias, self._consumer(kind), topic, starts=starts)
+        rest_s = _REST_S if kind == PROGRESS else 0.0
+        return LogTail(alias, self._consumer(kind), topic, starts=starts, rest_s=rest_s)
 
     def take(self, kind: str, record: Record) -> None:
         """Takes the next record of a topic."""

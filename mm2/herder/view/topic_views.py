@@ -53,7 +53,9 @@ def _topic(
 
 def flow_delay_ms(view: FlowView, partitions: Iterable[PartitionView]) -> int | None:
     """The longest delay of any partition; None if none is known."""
-    delays = (partition_delay_ms(view, each) for each in partitions)
+    if not view.is_led:
+        return None
+    delays = (_delay_ms(each) for each in partitions if each.latency_ms)
     return max((each for each in delays if each is not None), default=None)
 
 
@@ -63,6 +65,9 @@ def partition_delay_ms(view: FlowView, each: PartitionView) -> int | None:
 
     Those of a backlog are as old as it is, which its lag tells, and not how long copying takes.
     """
+    return _delay_ms(each) if view.is_led else None
+
+
+def _delay_ms(each: PartitionView) -> int | None:
     is_behind = (each.lag or 0) > BACKLOG_S * each.records_per_s
-    is_unknown = each.reported_ms is None or not view.is_led or is_behind
-    return None if is_unknown else each.latency_ms or None
+    return None if each.reported_ms is None or is_behind else each.latency_ms or None

@@ -34,19 +34,32 @@ class _Frozen:
         return await waiting
 
 
+def _publisher(writer: object, runs_topic: str | None = None) -> TranslationPublisher:
+    nobody = cast("WireClient", None)
+    syncs = OffsetSyncSpec(
+        cluster="A", properties={}, topic="syncs", lag_max=100, runs_topic=runs_topic
+    )
+    return TranslationPublisher(
+        sample_spec(offset_syncs=syncs),
+        cast("Writer", writer),
+        {},
+        source=nobody,
+        target=nobody,
+        producer_epoch=1,
+    )
+
+
+def test_exact_runs_are_kept_of_all_topics_but_heartbeats() -> None:
+    publisher = _publisher(_Frozen(), runs_topic="runs")
+    heartbeats = TopicPartition(TopicName("heartbeats"), 0)
+    assert publisher.tracker(_SOURCE, 1) is not None
+    assert publisher.tracker(heartbeats, 1) is None
+
+
 def test_a_cluster_that_does_not_answer_is_given_up() -> None:
     async def work() -> None:
-        writer, nobody = _Frozen(), cast("WireClient", None)
-        publisher = TranslationPublisher(
-            sample_spec(
-                offset_syncs=OffsetSyncSpec(cluster="A", properties={}, topic="syncs", lag_max=100)
-            ),
-            cast("Writer", writer),
-            {},
-            source=nobody,
-            target=nobody,
-            producer_epoch=1,
-        )
+        writer = _Frozen()
+        publisher = _publisher(writer)
         partition = MirroredPartition(_SOURCE, PartitionSender(_TARGET))
         running = asyncio.create_task(publisher.run())
         publisher.settled(partition, Runs([Run(0, 0, 10)]))
