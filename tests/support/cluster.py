@@ -29,6 +29,7 @@ from mm2.demo.broker_node import (
 )
 from mm2.demo.broker_settings import CONTROLLER, HOST, free_ports, settings_text
 from mm2.demo.processes import KafkaMissing
+from tests.support.formatted_storage import format_storage
 from tests.support.layout import (
     Security,
     class_archive,
@@ -221,7 +222,12 @@ class KafkaCluster:
         voters = ",".join(f"{n}@{HOST}:{each[CONTROLLER]}" for n, each in enumerate(ports, 1))
         for number, each in enumerate(ports, 1):
             self._nodes.append(self._node(number, self._home / f"node-{number}", each, voters))
-        self._format()
+        format_storage(
+            self._nodes,
+            cluster_id=self._cluster_id,
+            version=self.version,
+            users=self._security.users,
+        )
 
     def _node(self, number: int, home: Path, ports: Mapping[str, int], voters: str) -> BrokerNode:
         home.mkdir()
@@ -244,13 +250,6 @@ class KafkaCluster:
         )
         node.properties.write_text(settings_text(properties))
         return node
-
-    def _format(self) -> None:
-        users = self._security.users
-        running = [node.format(self._cluster_id, users) for node in self._nodes]
-        statuses = [process.wait(START_TIMEOUT_S) for process in running]
-        if any(statuses):
-            raise KafkaMissing(f"Kafka's storage tool failed:\n{self.log_tail()}")
 
     def _chosen(self, node: int | None) -> Sequence[BrokerNode]:
         return self._nodes if node is None else [self._nodes[node]]
