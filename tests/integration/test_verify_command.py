@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
-from confluent_kafka import TopicPartition
+from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from tests.support.cluster import Cluster
@@ -22,11 +22,13 @@ from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, properties
 from tests.support.records import (
     CODECS,
+    DEADLINE_S,
     Sample,
     committed,
     create_topic,
     produce,
     produce_transaction,
+    send,
 )
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(300)]
@@ -246,12 +248,13 @@ def _delete_before(cluster: Cluster, topic: str, offset: int) -> None:
 @contextmanager
 def _traffic(cluster: Cluster, topic: str) -> Iterator[None]:
     """Somebody produces meanwhile."""
+    producer = Producer({"bootstrap.servers": cluster.bootstrap})
     stop = threading.Event()
 
     def write() -> None:
         first = 10_000
         while not stop.wait(0.05):
-            produce(cluster.bootstrap, topic, _samples(20, first))
+            send(producer, topic, _samples(20, first))
             first += 20
 
     thread = threading.Thread(target=write)
@@ -261,3 +264,4 @@ def _traffic(cluster: Cluster, topic: str) -> Iterator[None]:
     finally:
         stop.set()
         thread.join()
+        assert producer.flush(DEADLINE_S) == 0

@@ -95,6 +95,28 @@ def create_topic(
         time.sleep(0.02)
 
 
+def send(producer: Producer, topic: str, samples: Iterable[Sample]) -> list[object]:
+    """Has a producer write the records; what fails comes into the list that is given back."""
+    failures: list[object] = []
+
+    def acknowledged(error: object, _: Message) -> None:
+        if error:
+            failures.append(error)
+
+    for sample in samples:
+        producer.produce(
+            topic,
+            key=sample.key,
+            value=sample.value,
+            headers=list(sample.headers),
+            partition=sample.partition,
+            timestamp=sample.timestamp_ms or 0,
+            on_delivery=acknowledged,
+        )
+        producer.poll(0)
+    return failures
+
+
 def produce(
     bootstrap: str,
     topic: str,
@@ -106,7 +128,7 @@ def produce(
     """Writes the records, each to its own partition, and waits for all acknowledgements."""
     config = {"bootstrap.servers": bootstrap, "compression.type": codec, "acks": "all"}
     producer = Producer({**config, **(settings or {})})
-    failures = _send(producer, topic, samples)
+    failures = send(producer, topic, samples)
     unsent = producer.flush(DEADLINE_S)
     if unsent or failures:
         raise AssertionError(f"{unsent} records unsent; {failures[:1]}")
@@ -127,7 +149,7 @@ def produce_transaction(
     producer = Producer(settings)
     producer.init_transactions(DEADLINE_S)
     producer.begin_transaction()
-    _send(producer, topic, samples)
+    send(producer, topic, samples)
     if commit:
         producer.commit_transaction(DEADLINE_S)
     else:
@@ -135,27 +157,6 @@ def produce_transaction(
         producer.abort_transaction(DEADLINE_S)
     # Who asks for the id anew is answered once the transaction is complete.
     Producer(settings).init_transactions(DEADLINE_S)
-
-
-def _send(producer: Producer, topic: str, samples: Iterable[Sample]) -> list[object]:
-    failures: list[object] = []
-
-    def acknowledged(error: object, _: Message) -> None:
-        if error:
-            failures.append(error)
-
-    for sample in samples:
-        producer.produce(
-            topic,
-            key=sample.key,
-            value=sample.value,
-            headers=list(sample.headers),
-            partition=sample.partition,
-            timestamp=sample.timestamp_ms or 0,
-            on_delivery=acknowledged,
-        )
-        producer.poll(0)
-    return failures
 
 
 def consume(
