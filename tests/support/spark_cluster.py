@@ -15,7 +15,7 @@ from typing import Final, Self
 
 import psutil
 
-from flows.spark.installed import java_launcher, spark_home
+from flows.spark.installed import archive_of, java_launcher, spark_home
 from flows.spark.jvm import sparks_jars
 from mm2.demo.broker_settings import HOST, free_ports
 from tests.support.eventually import eventually
@@ -146,8 +146,10 @@ class SparkCluster:
         self._started += 1
         log = self.home / f"{self._started}.log"
         options = [f"-D{key}={value}" for key, value in self._settings.items()]
-        jars = ":".join(map(str, sparks_jars()))
-        java = [str(java_launcher()), *_OPTIONS, *options, "-cp", jars]
+        launcher, jars = java_launcher(), sparks_jars()
+        assert launcher is not None
+        archived = f"-XX:SharedArchiveFile={archive_of(launcher, jars)}"
+        java = [str(launcher), archived, *_OPTIONS, *options, "-cp", ":".join(map(str, jars))]
         # Executors inherit what the worker has, and are not to find the code of mm2 that way.
         # Spark's script, which is left out here, sets the version of Scala.
         scala = {"SPARK_SCALA_VERSION": "2.13"}
