@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from mm2.demo.broker_settings import free_ports
+from mm2.demo.processes import QUICK_START
 from tests.support.cluster import KafkaCluster
 from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.layout import JARS, ROOT
@@ -98,7 +99,7 @@ class Scene:
             option = "--bootstrap-server " if written.startswith("--") else ""
             command = command.replace(written, option + cluster.bootstrap)
         for script, tool in _TOOLS.items():
-            command = command.replace(script, f"java -cp '{JARS}/*' {tool}")
+            command = command.replace(script, f"java {' '.join(QUICK_START)} -cp '{JARS}/*' {tool}")
         command = command.replace("primary->standby", "A->B")
         command = _NODE.sub(rf"\1:{port or self._port}", command)
         return command.replace(_CURL, _CURL_OR_FAIL, 1)
