@@ -234,7 +234,7 @@ def test_a_file_is_loaded_from_disk(tmp_path: Path) -> None:
         load_maker(tmp_path / "none")
 
 
-def test_keys_are_found_by_what_they_begin_with_in_the_order_of_the_file():
+def test_keys_are_found_by_what_they_begin_with_in_the_order_of_the_file() -> None:
     raw = {"A->B.topics": "x", "A.b": "1", "A->B.": "odd", "A->B.enabled": "true", "A->Bc.x": "2"}
 
     index = KeyIndex(raw)
