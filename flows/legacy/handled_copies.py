@@ -15,6 +15,7 @@ from flows.source.transform.message_handler import (
     WrongRecords,
     copy_of,
     handled,
+    named_partition,
     source_record,
 )
 from mm2.core.handled_records import SourceRecord, TargetRecord
@@ -121,12 +122,9 @@ class HandledCopies:
 
     def _wanted(self, record: SourceRecord | TargetRecord) -> int | None:
         """The partition that a record names; None has its key decide."""
-        wanted = record.partition
-        if wanted is None or (self._repartitions and isinstance(record, SourceRecord)):
+        if self._repartitions and isinstance(record, SourceRecord):
             return None
-        if type(wanted) is not int or wanted < 0:
-            raise WrongRecords(f"{wanted!r} is no partition")
-        return wanted
+        return named_partition(record)
 
 
 def _partition(made: _Made, partitions: int, keyless: int) -> int:

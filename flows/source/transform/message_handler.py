@@ -122,6 +122,21 @@ def body_of(record: SourceRecord | TargetRecord) -> bytes:
     return keyed_body(record.key, record.value, headers)
 
 
+def named_partition(made: SourceRecord | TargetRecord) -> int | None:
+    """
+    The partition that a record is to go to; None if it names none.
+
+    Raises:
+        WrongRecords: no partition can have that number.
+    """
+    number: object = made.partition
+    if number is None:
+        return None
+    if type(number) is not int or number < 0:
+        raise WrongRecords(f"{number!r} is no partition")
+    return number
+
+
 def copy_of(
     made: SourceRecord | TargetRecord, source: SourceRecord, record: DecodedRecord
 ) -> DecodedRecord:

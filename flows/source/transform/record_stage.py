@@ -33,7 +33,7 @@ from flows.source.transform.changed_batches import (
 from flows.source.transform.column_handle import ChangedPart, ColumnHandle, prepare
 from flows.source.transform.fetched_chunk import FetchedChunk, alike, append_or_merge, take_chunk
 from flows.source.transform.handler_batches import HandlerOfBatches
-from flows.source.transform.message_handler import copy_of, handled, source_record
+from flows.source.transform.message_handler import copy_of, handled, named_partition, source_record
 from flows.source.transform.target_routes import Routes
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.errors import ClusterError, Unavailable
@@ -271,7 +271,8 @@ class RecordStage:
         assert partition.transform is not None  # noqa: S101 - only such partitions come here
         copies = RecordCopies([], [])
         for each in await handled(partition.transform, source):
-            number = target.partition if each.partition is None else each.partition
+            number = named_partition(each)
+            number = target.partition if number is None else number
             where = TopicPartition(TopicName(each.topic), number)
             copy = copy_of(each, source, record)
             if where == target:

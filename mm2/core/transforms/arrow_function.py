@@ -80,17 +80,12 @@ def _check_offsets(before: pa.RecordBatch, made: pa.RecordBatch) -> None:
     Raises:
         WrongColumns: it does not.
     """
-    offsets = made.column("offset")
-    if not len(offsets):
+    offsets, known = made.column("offset"), before.column("offset")
+    if offsets.equals(known):
         return
-    known = before.column("offset")
     is_ascending = pc.all(pc.greater_equal(offsets[1:], offsets[:-1])).as_py() is not False
-    is_within = (
-        len(known)
-        and known[0].as_py() <= offsets[0].as_py()
-        and offsets[-1].as_py() <= known[-1].as_py()
-    )
-    if not (is_ascending and is_within):
+    is_known = pc.all(pc.is_in(offsets, value_set=known)).as_py() is not False
+    if not (is_ascending and is_known):
         raise WrongColumns(
             "column offset must keep for each row the offset of the record that it was made of,"
             " in ascending order"

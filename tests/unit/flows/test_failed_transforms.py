@@ -69,6 +69,34 @@ async def test_a_body_that_cannot_be_read_is_the_value_of_its_dead_letter() -> N
 
 
 @pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"partition": 0.0}, "0.0 is no partition"),
+        ({"partition": 1.5}, "1.5 is no partition"),
+        ({"partition": -1}, "-1 is no partition"),
+        ({"partition": True}, "True is no partition"),
+        ({"timestamp": 1.0}, "1.0 is no timestamp in ms"),
+        ({"timestamp": 2**63}, f"{2**63} is no timestamp in ms"),
+        ({"value": "text"}, "can't concat str to bytes"),
+        ({"headers": None}, "'NoneType' object is not iterable"),
+        ({"headers": (("\ud800", b""),)}, "surrogates not allowed"),
+        ({"headers": ((b"h", b""),)}, "has no attribute 'encode'"),
+    ],
+)
+async def test_a_handler_s_record_that_cannot_be_written_is_an_error_of_its_record(
+    changes: dict[str, object], reason: str
+) -> None:
+    def wrong(record: SourceRecord) -> list[SourceRecord]:
+        return [record.replace(**changes) if record.offset == 1 else record]
+
+    bench = StageBench(wrong)
+    await bench.copy(numbered(0, 1, 2))
+    assert bench.values == [b"0"]
+    assert bench.partition.fetch.position == 1
+    assert reason in str(bench.partition.error)
+
+
+@pytest.mark.parametrize(
     "body",
     [
         b"\x01\x01\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01\x03",  # 2 ** 62 headers

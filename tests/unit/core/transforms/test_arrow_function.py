@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from mm2.core.transforms.arrow_function import load_function, try_function
-from mm2.core.transforms.column_schema import SCHEMA, WrongColumns, one_row, rows_of
+from mm2.core.transforms.column_schema import SCHEMA, WrongColumns, columns_of, one_row, rows_of
 from mm2.errors import ConfigError, TransformError
 from tests.support.transform_chains import record
 
@@ -65,6 +65,19 @@ def test_rows_with_other_offsets_are_refused(
     monkeypatch.setattr(f"{FUNCTIONS}.fan_out", change)
     with pytest.raises(WrongColumns, match="column offset must keep"):
         load_function(f"{FUNCTIONS}:fan_out", None)(one_row(record(offset=7)))
+
+
+def test_rows_with_an_offset_between_those_of_records_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def change(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return batch.set_column(6, "offset", pa.array([5, 6, 9], pa.int64()))
+
+    monkeypatch.setattr(f"{FUNCTIONS}.fan_out", change)
+    with pytest.raises(WrongColumns, match="column offset must keep"):
+        load_function(f"{FUNCTIONS}:fan_out", None)(
+            columns_of(record(offset=each) for each in (5, 7, 9))
+        )
 
 
 @pytest.mark.parametrize("raised", [KeyboardInterrupt, CancelledError, BaseException])
