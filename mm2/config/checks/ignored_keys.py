@@ -34,6 +34,8 @@ _NEEDS: Final = {
     "arrow.function.topics": (ARROW_FUNCTION,),
     _SQL_TOPICS: tuple(sorted(SQL_NAMES - {_SQL_TOPICS})),
     DEAD_LETTER_TOPIC: (_TOLERANCE,),
+    "errors.deadletterqueue.context.headers.enable": (DEAD_LETTER_TOPIC,),
+    "errors.deadletterqueue.topic.replication.factor": (DEAD_LETTER_TOPIC,),
 }
 """Keys that say how something is done, and of what one at least has to be set."""
 
@@ -72,6 +74,8 @@ def _useless(
 ) -> Iterator[tuple[Support, ConfigError]]:
     """What is to be said of a key that says how something is done which nobody asks for."""
     needed = _NEEDS[name]
+    if properties.get(name, "").strip().lower() == "false":
+        return
     # At top level it may be meant for other flows.
     ends = tuple(f".{each}" for each in needed if setting.level == TOP_LEVEL)
     if (

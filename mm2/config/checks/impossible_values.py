@@ -47,6 +47,9 @@ _FILTERS: Final[Mapping[str, str | None]] = {
 }
 """Keys that hold patterns, each with the key of the filter that reads them, if it is one."""
 
+_RETRIES: Final = "errors.retry.timeout"
+_FOR_EVER: Final = -1
+
 
 def impossible_values(
     values: Mapping[str, Value], properties: Mapping[str, str]
@@ -95,14 +98,17 @@ def _sql_beside_code(
         yield ConfigError(message, key=key, value=str(values[key]))
 
 
-def switched_off(values: Mapping[str, Value]) -> Iterator[ConfigError]:
-    """Intervals that switch their job off, as Java has it (C105), which may be a slip."""
+def doubtful_values(values: Mapping[str, Value]) -> Iterator[ConfigError]:
+    """Values that count as Java has it, and may be slips: intervals that switch jobs off (C105)."""
     for name in _INTERVALS:
         key = f"{name}.interval.seconds"
         seconds = values.get(key)
         if isinstance(seconds, int) and seconds < 0 and values.get(f"{name}.enabled") is True:
             problem = f"less than 0 switches it off, as {name}.enabled = false does"
             yield _wrong(key, seconds, problem)
+    retries_ms = values.get(_RETRIES)
+    if isinstance(retries_ms, int) and retries_ms < _FOR_EVER:
+        yield _wrong(_RETRIES, retries_ms, "counts as -1, for ever: write 0 to try once")
 
 
 def _wrong_patterns(

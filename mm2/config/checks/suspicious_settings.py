@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
 from typing import Final
 
-from mm2.config.checks.impossible_values import switched_off
+from mm2.config.checks.impossible_values import doubtful_values
 from mm2.config.connector_reading import parse_connector
 from mm2.config.flow_settings import FlowConfig
 from mm2.config.keys.key_aliases import effective_settings
@@ -91,7 +91,7 @@ def suspicious_flows(
     yield from _same_clusters(maker, flows)
     yield from _copied_for_ever(maker, flows)
     for config in flows:
-        yield from _switched_off(maker, config)
+        yield from _doubtful(maker, config)
     for pair in permutations(maker.clusters, 2):
         yield from _transforms_of_disabled(maker, SourceAndTarget(*pair))
     yield from _spark(maker)
@@ -152,7 +152,7 @@ def _keeps_names(config: FlowConfig) -> bool:
     return config.source.properties.get(_POLICY, "").strip().endswith(_IDENTITY)
 
 
-def _switched_off(maker: MirrorMakerConfig, config: FlowConfig) -> Iterator[ConfigError]:
+def _doubtful(maker: MirrorMakerConfig, config: FlowConfig) -> Iterator[ConfigError]:
     parts = {
         SOURCE_CONNECTOR: config.source,
         CHECKPOINT_CONNECTOR: config.checkpoint,
@@ -161,7 +161,7 @@ def _switched_off(maker: MirrorMakerConfig, config: FlowConfig) -> Iterator[Conf
     for connector, part in parts.items():
         values, _ = parse_connector(CONNECTOR_DEFINITION[connector], part.properties)
         settings = effective_settings(maker, config.flow, connector, [])
-        for doubt in switched_off(values):
+        for doubt in doubtful_values(values):
             yield with_written_key(doubt, settings)
 
 

@@ -194,6 +194,32 @@ def test_a_topic_for_dead_letters_has_no_effect_where_no_record_is_skipped(toler
     assert _found("A->B.errors.deadletterqueue.topic.name = x\nerrors.tolerance = all\n") == []
 
 
+@pytest.mark.parametrize(
+    ("key", "value"), [("context.headers.enable", "true"), ("topic.replication.factor", "2")]
+)
+def test_what_dead_letters_are_like_has_no_effect_without_their_topic(key: str, value: str) -> None:
+    line = f"A->B.errors.deadletterqueue.{key} = {value}\n"
+    finding = _only(line)
+    assert finding.severity is Severity.WARNING
+    needed = "no effect: set errors.deadletterqueue.topic.name, or remove the key"
+    assert needed in str(finding.problem)
+    letters = "A->B.errors.deadletterqueue.topic.name = x\nerrors.tolerance = all\n"
+    assert _found(line + letters) == []
+
+
+def test_headers_that_are_not_asked_for_are_nothing_to_tell() -> None:
+    assert _found("A->B.errors.deadletterqueue.context.headers.enable = false\n") == []
+
+
+@pytest.mark.parametrize("prefix", ["A->B.", ""])
+def test_retries_for_less_than_ever_are_doubtful(prefix: str) -> None:
+    finding = _only(f"{prefix}errors.retry.timeout = -5\n")
+    assert finding.severity is Severity.WARNING
+    assert finding.problem.key == f"{prefix}errors.retry.timeout"
+    assert "= -5: counts as -1, for ever: write 0 to try once" in str(finding.problem)
+    assert _found(f"{prefix}errors.retry.timeout = -1\n") == []
+
+
 def test_a_transform_that_has_the_name_of_sql_may_have_an_option_topics() -> None:
     found = _found("A->B.transforms = sql\nA->B.transforms.sql.topics = x\n")
     assert not [each for each in found if "no effect" in str(each.problem)]
