@@ -25,6 +25,7 @@ from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
 from flows.source.transform.changed_batches import (
     NOTHING,
+    SEND_AFTER_S,
     TURN_S,
     ChangedBatches,
     CollectedRecords,
@@ -33,9 +34,8 @@ from flows.source.transform.changed_batches import (
 from flows.source.transform.column_handle import ChangedPart, ColumnHandle, prepare
 from flows.source.transform.fetched_chunk import FetchedChunk, alike, append_or_merge, take_chunk
 from flows.source.transform.handler_batches import HandlerOfBatches
-from flows.source.transform.message_handler import copy_of, handled, named_partition, source_record
 from flows.source.transform.target_routes import Routes
-from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
+from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.errors import ClusterError, Unavailable
 from mm2.kafka.wire.compression import Compression
 from mm2.kafka.wire.requests.fetch import FetchedPartition
@@ -199,7 +199,7 @@ class RecordStage:
                 transform, target = partition.transform, partition.sender.target
                 told = number + await prepare(transform, target, batches[number:], decode)
             for record in records:
-                copies = await self._copies(chunk, record, collected)
+                copies = await self._copies_in_time(chunk, record, collected)
                 if time.monotonic() > turn:
                     await asyncio.sleep(0)
                     turn = time.monotonic() + TURN_S
@@ -227,13 +227,30 @@ class RecordStage:
                 self._errors.unreadable(partition, batch.data, str(error))
             return ()
 
+    async def _copies_in_time(
+        self, chunk: FetchedChunk, record: DecodedRecord, collected: CollectedRecords
+    ) -> RecordCopies:
+        """What is to be sent of a record; what was collected before is sent if that takes long."""
+        if not collected.size:
+            return await self._copies(chunk, record, collected)
+        loop = asyncio.get_running_loop()
+        late = loop.call_later(SEND_AFTER_S, self._send_before, chunk, collected, record.offset)
+        try:
+            return await self._copies(chunk, record, collected)
+        finally:
+            late.cancel()
+
+    def _send_before(self, chunk: FetchedChunk, collected: CollectedRecords, offset: int) -> None:
+        if self._is_current(chunk):
+            self._changed.send(chunk.partition, collected, offset)
+
     async def _copies(
         self, chunk: FetchedChunk, record: DecodedRecord, collected: CollectedRecords
     ) -> RecordCopies:
         """What is to be sent of a record; nothing if the target has it, or if it is left out."""
         partition = chunk.partition
         try:
-            copies = await self._handled(partition, record)
+            copies = await self._routes.copies(partition, record)
         except ClusterError as error:
             if self._is_current(chunk):
                 self._changed.send(partition, collected, record.offset)
@@ -264,23 +281,6 @@ class RecordStage:
             partition.fetch.pause(_LOOK_S)
         else:
             self._errors.stop(partition, f"no topic for the record at {record.offset}: {error}")
-
-    async def _handled(self, partition: MirroredPartition, record: DecodedRecord) -> RecordCopies:
-        target = partition.sender.target
-        source = source_record(target, record)
-        assert partition.transform is not None  # noqa: S101 - only such partitions come here
-        copies = RecordCopies([], [])
-        for each in await handled(partition.transform, source):
-            number = named_partition(each)
-            number = target.partition if number is None else number
-            where = TopicPartition(TopicName(each.topic), number)
-            copy = copy_of(each, source, record)
-            if where == target:
-                copies.own.append(copy)
-            else:
-                sender = await self._routes.sender(where, partition.source.topic)
-                copies.routed.append((sender, copy))
-        return copies
 
     async def _found(
         self, chunk: FetchedChunk, copies: Sequence[DecodedRecord]

@@ -7,8 +7,17 @@ from typing import Final
 
 import structlog
 
+from flows.source.forward.record_body import DecodedRecord
+from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.send_queue import PartitionSender
-from flows.source.transform.message_handler import WrongRecords
+from flows.source.transform.changed_batches import RecordCopies
+from flows.source.transform.message_handler import (
+    WrongRecords,
+    copy_of,
+    handled,
+    named_partition,
+    source_record,
+)
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.topics.topic_name import is_topic_name
 from mm2.core.topics.topic_plan import CreateTopic
@@ -57,6 +66,31 @@ class Routes:
         self._reason = reason
         self._one_at_a_time = asyncio.Lock()
         self.topics: set[TopicName] = set()
+
+    async def copies(self, partition: MirroredPartition, record: DecodedRecord) -> RecordCopies:
+        """
+        What a partition's transform makes of a record, and where it goes.
+
+        Raises:
+            WrongRecords: there is no such place.
+            ClusterError: the target does not answer, or refuses to create a topic.
+            BaseException: whatever the transform raises.
+        """
+        target = partition.sender.target
+        source = source_record(target, record)
+        assert partition.transform is not None  # noqa: S101 - only such partitions come here
+        copies = RecordCopies([], [])
+        for each in await handled(partition.transform, source):
+            number = named_partition(each)
+            number = target.partition if number is None else number
+            where = TopicPartition(TopicName(each.topic), number)
+            copy = copy_of(each, source, record)
+            if where == target:
+                copies.own.append(copy)
+            else:
+                sender = await self.sender(where, partition.source.topic)
+                copies.routed.append((sender, copy))
+        return copies
 
     async def of(
         self, own: PartitionSender, where: TopicPartition, like: TopicName

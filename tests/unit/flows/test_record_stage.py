@@ -19,6 +19,7 @@ from tests.support.batches import Plain, read_batch, write_batch
 from tests.support.specs import error_settings
 from tests.support.stage_bench import SOURCE, StageBench, numbered
 from tests.support.user_handlers import fan_out, fan_out_later
+from tests.support.virtual_time import run
 
 
 @pytest.mark.parametrize("handle", [fan_out, fan_out_later])
@@ -59,6 +60,41 @@ async def test_a_position_does_not_pass_what_is_still_with_the_handler() -> None
         assert not bench.partition.is_idle
         held.set()
     assert bench.partition.progress.mirrored == 3
+
+
+def test_what_is_done_is_sent_while_the_handler_waits_for_the_next_record() -> None:
+    async def waits(record: SourceRecord) -> list[SourceRecord]:
+        await asyncio.sleep(60 * record.offset)
+        return [record]
+
+    async def script() -> None:
+        bench = StageBench(waits)
+        async with bench.running():
+            bench.take(numbered(0, 1, 2))
+            await asyncio.sleep(2)
+            assert bench.values == [b"0"]
+            await asyncio.sleep(60)
+            assert bench.values == [b"0", b"1"]
+        assert [batch.covers for batch in bench.sent] == [range(1), range(1, 2), range(2, 3)]
+
+    run(script())
+
+
+def test_nothing_is_sent_late_of_a_partition_that_went_back_meanwhile() -> None:
+    async def waits(record: SourceRecord) -> list[SourceRecord]:
+        await asyncio.sleep(60 * record.offset)
+        return [record]
+
+    async def script() -> None:
+        bench = StageBench(waits)
+        async with bench.running():
+            bench.take(numbered(0, 1))
+            await asyncio.sleep(0.5)
+            bench.partition.fetch.go_back(0)
+            await asyncio.sleep(100)
+        assert bench.sent == []
+
+    run(script())
 
 
 async def test_batches_keep_their_codec() -> None:
