@@ -43,7 +43,11 @@ class Waits:
 
 
 class Marks:
-    """Adds a header, whose value is the argument; drops what is ``drop``, fails at ``bad``."""
+    """
+    Adds a header, whose value is the argument.
+
+    Drops what is ``drop``, fails at ``bad``, and returns for ``odd`` a partition that none can be.
+    """
 
     def init(self, args: str) -> None:
         """Takes the header's value."""
@@ -55,6 +59,8 @@ class Marks:
             return []
         if record.value == b"bad":
             raise ValueError("no such record")
+        if record.value == b"odd":
+            return [record.replace(partition=0.5)]
         return [replace(record, headers=(*record.headers, ("mark", self._mark)))]
 
 
