@@ -64,7 +64,7 @@ class FlowLayers(Protocol):
     def clusters(self) -> tuple[ClusterAlias, ...]:
         """The aliases of all clusters."""
 
-    def keys_from(self, prefix: str) -> Sequence[str]:
+    def keys_with_prefix(self, prefix: str) -> Sequence[str]:
         """The keys of ``raw`` that begin with ``prefix``, in their order."""
 
     def cluster_settings(self, alias: str) -> dict[str, Setting]:
@@ -105,7 +105,7 @@ class KeyIndex:
         self._raw = raw
         self._sorted = sorted((key, place) for place, key in enumerate(raw))
 
-    def keys_from(self, prefix: str) -> list[str]:
+    def keys_with_prefix(self, prefix: str) -> list[str]:
         """The keys that begin with ``prefix``, in the order of the file."""
         first = last = bisect_left(self._sorted, (prefix,))
         while last < len(self._sorted) and self._sorted[last][0].startswith(prefix):
@@ -116,13 +116,15 @@ class KeyIndex:
         """The settings below ``prefix``, which is removed."""
         return {
             key.removeprefix(prefix): Setting(self._raw[key], key, level)
-            for key in self.keys_from(prefix)
+            for key in self.keys_with_prefix(prefix)
             if key != prefix
         }
 
     def at_top(self, prefix: str) -> dict[str, Setting]:
         """The settings whose keys begin with ``prefix``, which stays."""
-        return {key: Setting(self._raw[key], key, TOP_LEVEL) for key in self.keys_from(prefix)}
+        return {
+            key: Setting(self._raw[key], key, TOP_LEVEL) for key in self.keys_with_prefix(prefix)
+        }
 
 
 def plain(settings: Mapping[str, Setting]) -> dict[str, str]:
@@ -134,7 +136,7 @@ def spark_properties(layers: FlowLayers) -> dict[str, str]:
     """The keys for the Spark session, resolved; none if a cluster is called "spark"."""
     if SPARK_PREFIX.rstrip(".") in layers.clusters:
         return {}
-    return layers.resolve({key: layers.raw[key] for key in layers.keys_from(SPARK_PREFIX)})
+    return layers.resolve({key: layers.raw[key] for key in layers.keys_with_prefix(SPARK_PREFIX)})
 
 
 def resolved(layers: FlowLayers, settings: Mapping[str, Setting]) -> dict[str, str]:

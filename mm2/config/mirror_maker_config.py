@@ -140,9 +140,9 @@ class MirrorMakerConfig:
         """Java's ``connectorBaseConfig`` for a connector's simple name, unresolved (C044-C058)."""
         return plain(self.connector_settings(flow, connector))
 
-    def keys_from(self, prefix: str) -> list[str]:
+    def keys_with_prefix(self, prefix: str) -> list[str]:
         """The keys that begin with ``prefix``, in the order of the file."""
-        return self._keys.keys_from(prefix)
+        return self._keys.keys_with_prefix(prefix)
 
     @cached_property
     def _keys(self) -> KeyIndex:

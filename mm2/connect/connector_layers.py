@@ -63,7 +63,7 @@ class ConnectorLayers:
         """None has keys of its own here that begin with its alias."""
         return ()
 
-    def keys_from(self, prefix: str) -> list[str]:
+    def keys_with_prefix(self, prefix: str) -> list[str]:
         """The keys that begin with ``prefix``, in their order."""
         return [key for key in self.raw if key.startswith(prefix)]
 

@@ -75,7 +75,7 @@ def _useless(
     """What is to be said of a key that says how something is done which nobody asks for."""
     needed = _NEEDS[name]
     if properties.get(name, "").strip().lower() == "false":
-        return
+        return  # asks for nothing
     # At top level it may be meant for other flows.
     ends = tuple(f".{each}" for each in needed if setting.level == TOP_LEVEL)
     if (

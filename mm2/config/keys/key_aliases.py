@@ -134,5 +134,5 @@ def _spellings(layers: FlowLayers, prefix: str, *, is_sink: bool) -> Iterator[tu
 def _written(layers: FlowLayers, name: str) -> Sequence[str]:
     """The keys that a spelling with what is before it stands for."""
     if name.endswith("."):
-        return layers.keys_from(name)
+        return layers.keys_with_prefix(name)
     return [name] if name in layers.raw else []

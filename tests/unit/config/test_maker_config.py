@@ -239,7 +239,7 @@ def test_keys_are_found_by_what_they_begin_with_in_the_order_of_the_file() -> No
 
     index = KeyIndex(raw)
 
-    assert index.keys_from("A->B.") == ["A->B.topics", "A->B.", "A->B.enabled"]
+    assert index.keys_with_prefix("A->B.") == ["A->B.topics", "A->B.", "A->B.enabled"]
     assert list(index.below("A->B.", "flow")) == ["topics", "enabled"]
-    assert index.keys_from("") == list(raw)
-    assert index.keys_from("B") == []
+    assert index.keys_with_prefix("") == list(raw)
+    assert index.keys_with_prefix("B") == []

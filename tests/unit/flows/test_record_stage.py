@@ -62,13 +62,15 @@ async def test_a_position_does_not_pass_what_is_still_with_the_handler() -> None
     assert bench.partition.progress.mirrored == 3
 
 
-def test_what_is_done_is_sent_while_the_handler_waits_for_the_next_record() -> None:
-    async def waits(record: SourceRecord) -> list[SourceRecord]:
-        await asyncio.sleep(60 * record.offset)
-        return [record]
+async def _minutes(record: SourceRecord) -> list[SourceRecord]:
+    """Waits as many as the offset says."""
+    await asyncio.sleep(60 * record.offset)
+    return [record]
 
+
+def test_what_is_done_is_sent_while_the_handler_waits_for_the_next_record() -> None:
     async def script() -> None:
-        bench = StageBench(waits)
+        bench = StageBench(_minutes)
         async with bench.running():
             bench.take(numbered(0, 1, 2))
             await asyncio.sleep(2)
@@ -81,12 +83,8 @@ def test_what_is_done_is_sent_while_the_handler_waits_for_the_next_record() -> N
 
 
 def test_nothing_is_sent_late_of_a_partition_that_went_back_meanwhile() -> None:
-    async def waits(record: SourceRecord) -> list[SourceRecord]:
-        await asyncio.sleep(60 * record.offset)
-        return [record]
-
     async def script() -> None:
-        bench = StageBench(waits)
+        bench = StageBench(_minutes)
         async with bench.running():
             bench.take(numbered(0, 1))
             await asyncio.sleep(0.5)
