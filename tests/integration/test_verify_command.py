@@ -250,11 +250,12 @@ def _traffic(cluster: Cluster, topic: str) -> Iterator[None]:
     """Somebody produces meanwhile."""
     producer = Producer({"bootstrap.servers": cluster.bootstrap})
     stop = threading.Event()
+    failures: list[list[object]] = []
 
     def write() -> None:
         first = 10_000
         while not stop.wait(0.05):
-            send(producer, topic, _samples(20, first))
+            failures.append(send(producer, topic, _samples(20, first)))
             first += 20
 
     thread = threading.Thread(target=write)
@@ -265,3 +266,4 @@ def _traffic(cluster: Cluster, topic: str) -> Iterator[None]:
         stop.set()
         thread.join()
         assert producer.flush(DEADLINE_S) == 0
+        assert not any(failures)
