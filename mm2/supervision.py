@@ -10,6 +10,7 @@ from typing import Final, Protocol
 
 import structlog
 
+from mm2.aligned_waits import aligned
 from mm2.errors import fatal_error, root_cause
 from mm2.kafka.cancelling import cancellable
 
@@ -154,7 +155,7 @@ async def run_periodically(
         at_once: whether the first run is now or after one interval.
     """
     now = asyncio.get_running_loop().time
-    due = now() if at_once else now() + interval_s
+    due = now() if at_once else now() + aligned(interval_s)
     while True:
         await asyncio.sleep(max(0.0, due - now()))
         try:

@@ -11,6 +11,7 @@ import structlog
 from flows.checkpoint.followed_groups import FollowedGroups
 from flows.checkpoint.group_offset_sync import GroupOffsetSync
 from flows.checkpoint.outbox import CheckpointOutbox
+from mm2.aligned_waits import aligned
 from mm2.core.internal_records import Checkpoint
 from mm2.core.latency import Latency
 from mm2.core.model import GroupId, TopicPartition
@@ -89,7 +90,7 @@ class CheckpointReporter:
     async def run(self) -> None:
         """Reports what changed until cancelled."""
         while True:
-            await asyncio.sleep(INTERVAL_S)
+            await asyncio.sleep(aligned(INTERVAL_S))
             await self.report()
 
     async def report(self) -> None:

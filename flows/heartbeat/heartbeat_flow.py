@@ -14,6 +14,7 @@ from typing import Final
 import structlog
 
 from flows.heartbeat.heartbeat_reporter import HeartbeatReport
+from mm2.aligned_waits import aligned
 from mm2.config.clients import data_producer_properties
 from mm2.config.flow_config import FlowConfig
 from mm2.config.transforms.chain_reading import chain_of_bytes
@@ -73,7 +74,7 @@ async def _beat(
     chain = chain_of_bytes(config.heartbeat.properties)
     async with Writer(config.flow.target, producer.properties) as writer:
         while True:
-            await asyncio.sleep(interval_s)
+            await asyncio.sleep(aligned(interval_s))
             heartbeat = Heartbeat(config.flow.source, config.flow.target, _now_ms())
             try:
                 await send(writer, topic, heartbeat, chain)

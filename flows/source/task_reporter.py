@@ -20,8 +20,10 @@ from typing import Final, TypeAlias
 import structlog
 
 from flows.source.mirrored_partition import MirroredPartition
+from mm2.aligned_waits import aligned
 from mm2.config.text.expressions import hide
 from mm2.core.model import NO_OFFSET, TopicPartition
+from mm2.core.policy import HEARTBEATS_TOPIC
 from mm2.errors import ClusterError
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import BundleSpec
@@ -59,7 +61,7 @@ _AT_ONCE: Final = 100
 _LATER_MS: Final = 5
 """For each one more, the check of all is so much later; activity is reported at once."""
 
-_LATEST_MS: Final = 5_000
+_LATEST_MS: Final = 10_000
 """But not later, so that each is reported in time."""
 
 
@@ -125,12 +127,15 @@ class TaskReporter:
     async def _until_due(self) -> None:
         """Waits for changes, or until it is time for a sign of life."""
         for _ in range(_QUIET_INTERVALS):
-            if await is_set_within(self._wake, INTERVAL_S) or self._has_changes():
+            if await is_set_within(self._wake, aligned(INTERVAL_S)) or self._has_changes():
                 return
 
     def _has_changes(self) -> bool:
         is_reported = (self.generation, self._pace()) == self._last_pace
-        return not is_reported or next(self._changes(), None) is not None
+        # A heartbeat a second is not worth a report a second, which others fetch, too.
+        return not is_reported or any(
+            partition.source.topic != HEARTBEATS_TOPIC for _, partition in self._changes()
+        )
 
     async def report(self, *, most: int | None = None) -> None:
         """

@@ -20,8 +20,10 @@ from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.outgoing_batch import OutgoingBatch
 from flows.source.send.producer import Producer
 from flows.source.send.send_queue import PartitionSender
+from mm2.aligned_waits import aligned
 from mm2.core.latency import LatencySeries
 from mm2.core.model import TopicPartition
+from mm2.core.policy import HEARTBEATS_TOPIC
 from mm2.protocol.command_records import LiveSettings
 from mm2.stop_deadlines import POSITIONS_S
 
@@ -29,6 +31,9 @@ log = structlog.get_logger()
 
 _MOST_IN_A_SECOND: Final = 2_000
 """Positions that a task writes for good; of more, each is written less often."""
+
+_HEARTBEATS_S: Final = 5.0
+"""Between commits of heartbeats alone, of which one a second comes."""
 
 Settled = Callable[[MirroredPartition, OutgoingBatch], None]
 """Learns of each batch that will not be undone any more, in order."""
@@ -90,6 +95,7 @@ class Positions:
         self._before_commit = before_commit
         self._paced_anew = asyncio.Event()
         self._has_new = asyncio.Event()
+        self._committed_s = 0.0
         self._one_at_a_time = asyncio.Lock()
         self.times = LatencySeries()
 
@@ -119,14 +125,25 @@ class Positions:
             written = 0
             while True:
                 await self._interval(written)
-                written = await self.commit(self._partitions.values())
+                written = await self.commit(self._due())
 
     async def _interval(self, written: int) -> None:
         """Waits until the next commit; longer after one of thousands of positions."""
         self._paced_anew.clear()
         with suppress(TimeoutError):
-            async with asyncio.timeout(max(self._interval_s, written / _MOST_IN_A_SECOND)):
+            longer_s = max(self._interval_s, written / _MOST_IN_A_SECOND)
+            async with asyncio.timeout(aligned(longer_s)):
                 await self._paced_anew.wait()
+
+    def _due(self) -> list[MirroredPartition]:
+        """What has moved; heartbeats alone are committed less often."""
+        moved = [each for each in self._partitions.values() if each.progress.has_moved]
+        now_s = asyncio.get_running_loop().time()
+        are_heartbeats = all(each.source.topic == HEARTBEATS_TOPIC for each in moved)
+        if are_heartbeats and now_s - self._committed_s < _HEARTBEATS_S:
+            return []
+        self._committed_s = now_s
+        return moved
 
     async def _commit_first_positions(self) -> None:
         while True:

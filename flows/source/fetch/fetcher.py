@@ -23,6 +23,7 @@ from flows.source.fetch.rate_limit import RateLimit
 from flows.source.fetch.read_replicas import NO_NODE, ReadReplicas
 from flows.source.fetch.reading import CHECKED_IN_A_SECOND, NodeReading
 from flows.source.mirrored_partition import MirroredPartition
+from mm2.aligned_waits import aligned
 from mm2.core.model import TopicPartition
 from mm2.errors import Unavailable
 from mm2.kafka.wire.error_codes import RETRIABLE, Code, code_name
@@ -183,7 +184,7 @@ class Fetcher:
         # Leaders also change when the client refreshes its metadata by itself.
         idle_s = _IDLE_S + len(self._partitions) / CHECKED_IN_A_SECOND
         with suppress(TimeoutError):
-            async with asyncio.timeout(idle_s):
+            async with asyncio.timeout(aligned(round(idle_s))):
                 await self._changed.wait()
 
     async def _wait_for_room(self) -> None:

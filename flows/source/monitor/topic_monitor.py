@@ -19,6 +19,7 @@ import structlog
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.gap_reports import Gaps
 from flows.source.monitor.remote_topics import RemoteTopics
+from mm2.aligned_waits import aligned
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.positions.source_gaps import GapKind, deletion_retention_ms
 from mm2.errors import ClusterError
@@ -32,7 +33,7 @@ log = structlog.get_logger()
 
 _SETTINGS_KEPT_S: Final = 300.0
 _UNSURE_S: Final = 1.0
-_CHECKED_IN_A_SECOND: Final = 200
+_CHECKED_IN_A_SECOND: Final = 100
 _STORE_EVERY_MS: Final = 3_600_000
 """How often the time of being complete is stored for a compacted topic without new records."""
 _CHECKS_BETWEEN: Final = 2
@@ -85,7 +86,7 @@ class TopicMonitor:
             self._wake.clear()
             await self._check(list(self._partitions.values()))
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._pause_s):
+                async with asyncio.timeout(aligned(math.ceil(self._pause_s))):
                     await self._wake.wait()
 
     @property

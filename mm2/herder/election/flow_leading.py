@@ -15,6 +15,7 @@ from typing import Final
 import structlog
 
 from mm2 import __version__
+from mm2.aligned_waits import aligned
 from mm2.config.flow_config import FlowConfig
 from mm2.config.live_changes import config_digest
 from mm2.core.leadership import leadership_events as events
@@ -246,7 +247,7 @@ class FlowLeading:
 
     async def _tick(self) -> None:
         while True:
-            await asyncio.sleep(_TICK_S)
+            await asyncio.sleep(aligned(_TICK_S))
             self._version_guard.check()
             self._events.put_nowait(events.Tick())
 

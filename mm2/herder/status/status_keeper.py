@@ -15,6 +15,7 @@ from typing import Final
 import structlog
 
 from mm2 import __version__
+from mm2.aligned_waits import aligned
 from mm2.config.flow_config import FlowConfig
 from mm2.config.text.expressions import hide
 from mm2.core.connect.status_records import StatusChange
@@ -168,13 +169,13 @@ class AdaptiveInterval:
 
     async def until_due(self, snapshot: FlowSnapshot) -> None:
         """Waits until states are to be evaluated again."""
-        await asyncio.sleep(_EVERY_S)
+        await asyncio.sleep(aligned(_EVERY_S))
         waited_s = _EVERY_S
         while (
             not self._is_active(snapshot)
             and waited_s < len(snapshot.partitions) / _PARTITIONS_IN_A_SECOND
         ):
-            await asyncio.sleep(_EVERY_S)
+            await asyncio.sleep(aligned(_EVERY_S))
             waited_s += _EVERY_S
         self._active_rounds = max(0, self._active_rounds - 1)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Container, Iterator
 from typing import Final
 
 import structlog
 
+from mm2.aligned_waits import aligned
 from mm2.core.copy_totals import CopyTotal
 from mm2.core.model import TopicPartition
 from mm2.errors import ClusterError
@@ -45,7 +46,7 @@ class TotalsKeeper:
         """Stores until cancelled; begins when the snapshot has what earlier leaders have stored."""
         self._has_begun = True
         while True:
-            await asyncio.sleep(_EVERY_S)
+            await asyncio.sleep(aligned(_EVERY_S))
             await self.store()
 
     async def end(self) -> None:
@@ -71,18 +72,19 @@ class TotalsKeeper:
             return
         self._stored |= {each: _state(totals[each]) for each in changed if each in totals}
 
-    def _records(self, changed: Iterable[bytes]) -> Iterable[tuple[bytes, bytes | None]]:
+    def _records(self, changed: Container[bytes]) -> Iterator[tuple[bytes, bytes | None]]:
         """Whole records, without partitions that are gone for long."""
         totals, since_ms = self._snapshot.totals, now_ms() - _FORGOTTEN_MS
         assigned = {source for each in self._snapshot.assigned() for source in each.partitions}
         for key, sources in by_record(totals):
+            if key not in changed:
+                continue
             kept = {
                 each: totals[each]
                 for each in sources
                 if each in assigned or _told_ms(totals[each]) >= since_ms
             }
-            if key in changed:
-                yield key, encode_copied(kept) if kept else None
+            yield key, encode_copied(kept) if kept else None
 
 
 def _state(total: CopyTotal) -> object:

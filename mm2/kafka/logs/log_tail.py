@@ -10,6 +10,7 @@ import structlog
 from aiokafka import AIOKafkaConsumer
 from aiokafka.structs import TopicPartition as ClientPartition
 
+from mm2.aligned_waits import aligned
 from mm2.errors import ClusterError
 from mm2.kafka.client_errors import translated
 from mm2.kafka.logs.log_consumer import (
@@ -113,7 +114,7 @@ class LogTail:
                 with translated(self._alias, what):
                     self.passed = await positions(consumer)
                 if self.caught_up.is_set() and 0 < len(records) < AT_ONCE:
-                    await asyncio.sleep(self._rest_s)
+                    await asyncio.sleep(aligned(self._rest_s))
 
     async def _begin(self, consumer: AIOKafkaConsumer) -> None:
         await assign(consumer, self._alias, self._topic, self._partitions, self._next)

@@ -20,6 +20,7 @@ from flows.source.send.producer import Producer
 from flows.source.send.send_queue import PartitionSender
 from flows.source.send.transaction_gate import TransactionGate
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
+from mm2.core.policy import HEARTBEATS_TOPIC
 from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.transactional_producer import TransactionalProducer
 from mm2.kafka.wire.wire_client import WireClient
@@ -44,10 +45,10 @@ def _topic(producer: Producer) -> PositionsTopic:
     )
 
 
-def _partition(committed: int) -> MirroredPartition:
+def _partition(committed: int, source: TopicPartition = _SOURCE) -> MirroredPartition:
     """A partition that is copied up to offset 4."""
     return MirroredPartition(
-        _SOURCE,
+        source,
         PartitionSender(_REMOTE),
         fetch=FetchState(position=5),
         progress=CommitProgress(mirrored=4, committed=committed),
@@ -123,12 +124,13 @@ def test_a_task_has_ended_when_its_transaction_has() -> None:
     assert run(_drained_in_transactions()) == Drained(is_complete=True, positions=1)
 
 
-async def _pauses_between_commits(partitions: int) -> list[float]:
+async def _pauses_between_commits(topic: TopicName, partitions: int) -> list[float]:
     """Between three commits of so many partitions that move all the time."""
     cluster = FakeCluster([(_REMOTE, 0), (_POSITIONS, 0)], lambda: Trouble.NONE)
     client = cast("WireClient", cluster)
     producer = Producer(flow="A->B", client=client, identity=ProducerIdentity(1, 0))
-    found = {TopicPartition(TopicName("s"), n): _partition(2) for n in range(partitions)}
+    sources = [TopicPartition(topic, number) for number in range(partitions)]
+    found = {source: _partition(2, source) for source in sources}
     began_s: list[float] = []
 
     async def before_commit(moved: Iterable[MirroredPartition]) -> None:
@@ -154,11 +156,13 @@ async def _pauses_between_commits(partitions: int) -> list[float]:
     return [later - earlier for earlier, later in pairwise(began_s)]
 
 
-@pytest.mark.parametrize(("partitions", "pause_s"), [(1, 1), (6_000, 3)])
-def test_positions_of_thousands_of_partitions_are_written_less_often(
-    partitions: int, pause_s: float
+@pytest.mark.parametrize(
+    ("topic", "partitions", "pause_s"), [("s", 1, 1), ("s", 6_000, 3), (HEARTBEATS_TOPIC, 1, 5)]
+)
+def test_positions_of_thousands_of_partitions_or_of_heartbeats_are_written_less_often(
+    topic: str, partitions: int, pause_s: float
 ) -> None:
-    pauses = run(_pauses_between_commits(partitions))
+    pauses = run(_pauses_between_commits(TopicName(topic), partitions))
     assert pauses == pytest.approx([pause_s, pause_s], abs=0.2)
 
 

@@ -15,6 +15,7 @@ from flows.source.monitor.remote_state import FoundGaps
 from flows.source.send.send_queue import PartitionSender
 from flows.source.task_reporter import TaskReporter, partition_report
 from mm2.core.model import TopicName, TopicPartition
+from mm2.core.policy import HEARTBEATS_TOPIC
 from mm2.core.positions.source_gaps import GapKind
 from mm2.kafka.writer import Writer
 from mm2.protocol.progress_records import (
@@ -149,6 +150,21 @@ def test_news_are_told_each_second() -> None:
         bench.one.progress.records = second + 1
 
     assert bench.reported(5, copy) == [0, 1, 2, 3, 4, 5]
+
+
+def test_heartbeats_alone_are_told_with_the_sign_of_life() -> None:
+    bench = _Bench()
+    where = TopicPartition(HEARTBEATS_TOPIC, 0)
+    beating = MirroredPartition(where, PartitionSender(where), fetch=FetchState(position=0))
+    bench.partitions[where] = beating
+
+    def beat(second: int) -> None:
+        beating.progress.records = second + 1
+        bench.reporter.touched(beating)
+
+    assert bench.reported(7, beat) == [0, 3, 6]
+    told = [each.records for each in bench.topic.told if each.topic == HEARTBEATS_TOPIC]
+    assert told == [0, 3, 6]
 
 
 def _many(*, idle: int = 900) -> _Bench:
