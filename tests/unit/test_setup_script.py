@@ -13,6 +13,7 @@ from flows.spark import archive
 from tests.support.layout import ROOT
 
 _PYTHON = """#!/bin/sh
+echo "$*" >>ran
 case "$*" in
 *archive) echo "Archiving for ${2%.archive} ..."; echo noise >&2 ;;
 "-m venv .venv") mkdir -p .venv/bin; cp "$0" .venv/bin/python; cp "$0" .venv/bin/uv ;;
@@ -33,21 +34,36 @@ def _place(root: Path) -> Path:
     return root
 
 
+def _set_up(place: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [place / "scripts" / "setup"],
+        env={"PATH": f"{place / 'bin'}:{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+
 def test_each_slow_step_is_announced_and_nothing_else_is_said(tmp_path: Path) -> None:
     place = _place(tmp_path)
     said = []
     for _ in range(2):
-        done = subprocess.run(
-            [place / "scripts" / "setup"],
-            env={"PATH": f"{place / 'bin'}:{os.environ['PATH']}"},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        done = _set_up(place)
         assert done.stdout == ""
         said.append(done.stderr.splitlines())
     archives = ["Archiving for tests.support ...", "Archiving for flows.spark ..."]
     assert said == [["Setting up .venv ...", "Compiling what tasks need ...", *archives], archives]
+
+
+def test_bytecode_is_made_once_of_packages_and_each_time_of_what_may_have_changed(
+    tmp_path: Path,
+) -> None:
+    place = _place(tmp_path)
+    for _ in range(2):
+        _set_up(place)
+    ran = (place / "ran").read_text().splitlines()
+    assert sum("pip sync" in line and "--compile-bytecode" in line for line in ran) == 1
+    assert ran.count("-m compileall -q mm2 flows") == 2
 
 
 @pytest.mark.parametrize("is_there", [False, True])
