@@ -149,7 +149,7 @@ def test_all_records_come_and_exactly_once_none_comes_twice(
         eventually(lambda: reader.has_all_after(number), timeout=_BACK_WITHIN_S)
 
     with SparkCluster(workers=2) as spark:
-        settings = {"spark.master": spark.url, "B.exactly.once.source.support": mode}
+        settings = {**spark.application, "B.exactly.once.source.support": mode}
         text = one_way(cluster_a, cluster_b, topic, settings)
         with _Run(spark, Mirror(tmp_path, text)) as run:
             writer.start()

@@ -54,7 +54,7 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, 
         yield {}
         return
     with SparkCluster(workers=request.param) as spark:
-        yield {"spark.master": spark.url, "spark.executorEnv.PYTHONPATH": str(tmp_path)}
+        yield {**spark.application, "spark.executorEnv.PYTHONPATH": str(tmp_path)}
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a second task needs a second core")

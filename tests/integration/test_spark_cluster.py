@@ -94,7 +94,7 @@ def test_streams_of_the_legacy_tool_copy_and_commit_on_the_workers(
     tool = legacy_tool(
         *(tmp_path, cluster_a, cluster_b, unique, "--include", unique, "--num.streams", "2"),
         *("--offset.commit.interval.ms", "200"),
-        consumer={"spark.master": spark.url},
+        consumer=spark.application,
         producer={"spark.authenticate.secret": _SECRET},
     )
     with tool:
@@ -115,7 +115,7 @@ def test_streams_of_the_legacy_tool_copy_and_commit_on_the_workers(
 def _with_sql(spark: SparkCluster, mode: str) -> dict[str, str]:
     return {
         **EXPRESSIONS,
-        "spark.master": spark.url,
+        **spark.application,
         "spark.authenticate.secret": _SECRET,
         "B.exactly.once.source.support": mode,
     }
@@ -181,7 +181,7 @@ def test_a_flow_goes_on_with_the_workers_that_are_left_uses_late_ones_and_outliv
 ) -> None:
     since_ms = time.time_ns() // 1_000_000
     copying = _Copying(cluster_a, cluster_b, unique)
-    settings = {"spark.master": spark.url, "spark.authenticate.secret": _SECRET}
+    settings = {**spark.application, "spark.authenticate.secret": _SECRET}
     with Mirror(tmp_path, one_way(cluster_a, cluster_b, unique, settings)) as mirror:
         copying.goes_on()
         eventually(spark.tasks, until=lambda count: count == 2)
@@ -235,7 +235,7 @@ def test_status_says_why_tasks_wait_until_there_is_a_worker(
 ) -> None:
     copying = _Copying(cluster_a, cluster_b, unique)
     with SparkCluster(workers=0) as spark:
-        settings = {"spark.master": spark.url, "spark.network.crypto.enabled": "false"}
+        settings = {**spark.application, "spark.network.crypto.enabled": "false"}
         with Mirror(tmp_path, one_way(cluster_a, cluster_b, unique, settings)) as mirror:
             status = partial(CliRunner().invoke, main, ["status", str(mirror.file)])
             gives_none = "gives this application no executor for it: add workers"
@@ -250,7 +250,7 @@ def test_status_says_why_tasks_wait_until_there_is_a_worker(
 
 
 async def test_the_master_says_whether_it_knows_the_application(spark: SparkCluster) -> None:
-    settings = {"spark.master": spark.url, "spark.authenticate.secret": _SECRET}
+    settings = {**spark.application, "spark.authenticate.secret": _SECRET}
     engine = SparkEngine(settings, task=lambda _: {})
     try:
         await engine.start()
@@ -279,7 +279,7 @@ async def test_the_task_of_a_worker_that_is_decommissioned_and_stays_begins_else
     async def pids() -> list[int]:
         return [int(line) for line in places.read_text().split()]
 
-    settings = {"spark.master": spark.url, "spark.authenticate.secret": _SECRET}
+    settings = {**spark.application, "spark.authenticate.secret": _SECRET}
     engine = SparkEngine({**settings, "spark.decommission.enabled": "true"}, task=task)
     running = asyncio.create_task(engine.run(sample_spec()))
     try:
@@ -306,7 +306,7 @@ async def test_executors_without_mm2_are_told_of_with_the_remedy(
     bare = tmp_path / "python"
     bare.write_text(f'#!/bin/sh\nexec {_INTERPRETER} -I -S "$@"\n')
     bare.chmod(0o755)
-    settings = {"spark.master": spark.url, "spark.authenticate.secret": _SECRET}
+    settings = {**spark.application, "spark.authenticate.secret": _SECRET}
     engine = SparkEngine(
         {**settings, "spark.pyspark.python": str(bare), "spark.task.maxFailures": "1"},
         task=lambda _: {},
@@ -325,7 +325,7 @@ async def test_executors_run_from_a_packed_environment_wherever_it_is_unpacked(
     assert packed.exit_code == 0, packed.output
     home = str(spark.home)
     settings = dict(line.split(" = ") for line in packed.stdout.splitlines())
-    settings |= {"spark.master": spark.url, "spark.authenticate.secret": _SECRET}
+    settings |= {**spark.application, "spark.authenticate.secret": _SECRET}
 
     def task(_: BundleSpec) -> Mapping[str, int]:
         import flows.source.source_task as found

@@ -76,7 +76,7 @@ def test_the_second_takes_over_when_the_first_leaves_its_cores_and_not_before(
     numbers = _Numbers(cluster_a, cluster_b, unique)
     settings = {"B.exactly.once.source.support": "enabled", "tasks.max": str(_CORES)}
     with SparkCluster(workers=_CORES) as spark, ExitStack() as nodes:
-        text = one_way(cluster_a, cluster_b, unique, {"spark.master": spark.url, **settings})
+        text = one_way(cluster_a, cluster_b, unique, {**spark.application, **settings})
         first, second = Mirror(tmp_path, text), Mirror(tmp_path, text)
         with numbers.traffic.running():
             nodes.enter_context(first)
@@ -119,7 +119,7 @@ def test_a_leader_that_loses_its_only_core_leaves_its_flow_to_a_node_with_cores(
     }
     clusters = dict.fromkeys(aliases, cluster_a.bootstrap) | {"T": cluster_b.bootstrap}
     with SparkCluster(workers=2) as spark, ExitStack() as nodes:
-        text = properties(clusters, {"spark.master": spark.url, **settings})
+        text = properties(clusters, {**spark.application, **settings})
         first, second = Mirror(tmp_path, text), Mirror(tmp_path, text)
         with ExitStack() as traffic:
             for each in numbers.values():

@@ -24,7 +24,8 @@ from tests.support.process import freeze
 
 _PACKAGE: Final = "org.apache.spark.deploy"
 _DECOMMISSIONED: Final = "Decommissioning worker "
-_OPTIONS: Final = ("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_QUICK: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+_ROLES: Final = ("driver", "executor")
 
 
 class SparkCluster:
@@ -71,6 +72,18 @@ class SparkCluster:
     def url(self) -> str:
         """What ``spark.master`` is to be."""
         return f"spark://{HOST}:{self._port}"
+
+    @property
+    def application(self) -> dict[str, str]:
+        """Settings of a mirror on it, whose JVMs then start from the archive of classes, too."""
+        quick = " ".join((_archived(), *_QUICK))
+        # The archive is for a class path that begins with these.
+        first = ":".join(map(str, sparks_jars()))
+        return {
+            "spark.master": self.url,
+            **{f"spark.{role}.extraClassPath": first for role in _ROLES},
+            **{f"spark.{role}.extraJavaOptions": quick for role in _ROLES},
+        }
 
     @property
     def workers(self) -> list[Process[bytes]]:
@@ -146,10 +159,8 @@ class SparkCluster:
         self._started += 1
         log = self.home / f"{self._started}.log"
         options = [f"-D{key}={value}" for key, value in self._settings.items()]
-        launcher, jars = java_launcher(), sparks_jars()
-        assert launcher is not None
-        archived = f"-XX:SharedArchiveFile={archive_of(launcher, jars)}"
-        java = [str(launcher), archived, *_OPTIONS, *options, "-cp", ":".join(map(str, jars))]
+        java = [str(java_launcher()), _archived(), *_QUICK, "-Xmx256m", *options]
+        java += ["-cp", ":".join(map(str, sparks_jars()))]
         # Executors inherit what the worker has, and are not to find the code of mm2 that way.
         # Spark's script, which is left out here, sets the version of Scala.
         scala = {"SPARK_SCALA_VERSION": "2.13"}
@@ -159,6 +170,13 @@ class SparkCluster:
             command = [*java, f"{_PACKAGE}.{role}", *arguments]
             process = Process(command, cwd=self.home, stdout=output, stderr=STDOUT, env=env)
         return process, log
+
+
+def _archived() -> str:
+    """The option of Java with which it loads the classes of Spark from their archive."""
+    launcher = java_launcher()
+    assert launcher is not None
+    return f"-XX:SharedArchiveFile={archive_of(launcher, sparks_jars())}"
 
 
 def _await_registration(log: Path) -> None:
