@@ -21,8 +21,8 @@ CONTROL: Final = "control"
 PROGRESS: Final = "progress"
 STATUS: Final = "status"
 
-_PROGRESS_MS: Final = 75_000
-"""Tasks report each partition at least once a minute."""
+_PROGRESS_MS: Final = 80_000
+"""Tasks report each partition once a minute, give or take ten seconds."""
 
 _LAST_RECORDS: Final = 1000
 """Read of the progress topic if it has no record as new as that: no node runs the flow."""
