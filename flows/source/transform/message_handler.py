@@ -69,8 +69,7 @@ async def handled(handle: Handle, record: SourceRecord) -> Sequence[SourceRecord
         if isinstance(answer, list):
             records = answer
         else:
-            found = await answer if isinstance(answer, Awaitable) else answer
-            records = _listed(found)
+            records = _listed(await _awaited(answer) if isinstance(answer, Awaitable) else answer)
     except BaseException as error:
         if not _would_end_the_task(error):
             raise
@@ -81,11 +80,30 @@ async def handled(handle: Handle, record: SourceRecord) -> Sequence[SourceRecord
     return records
 
 
+async def _awaited(answer: Awaitable[Handled]) -> Handled:
+    """
+    What an asynchronous handler returns.
+
+    Raises:
+        CancelledError: the task is cancelled; what the handler makes of that is no answer.
+        BaseException: what the handler has raised.
+    """
+    try:
+        return await answer
+    finally:
+        if _is_cancelled():
+            raise asyncio.CancelledError
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and bool(task.cancelling())
+
+
 def _would_end_the_task(error: BaseException) -> bool:
     """Whether what a handler has raised would be taken for an error or an end of the task."""
     if isinstance(error, asyncio.CancelledError):
-        task = asyncio.current_task()
-        return task is not None and not task.cancelling()
+        return not _is_cancelled()
     return not isinstance(error, Exception | SystemExit | GeneratorExit) or isinstance(
         error, ClusterError
     )

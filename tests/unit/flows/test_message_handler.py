@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -127,3 +129,24 @@ def test_what_cannot_be_loaded_is_named(path: str, reason: str) -> None:
 def test_key_value_and_headers_survive_being_taken_apart() -> None:
     assert key_of(body_of(RECORD)) == RECORD.key
     assert fields_of(body_of(RECORD)) == (RECORD.key, RECORD.value, RECORD.headers)
+
+
+@pytest.mark.parametrize("answer", [[], None, ValueError("stopped")])
+async def test_what_a_handler_answers_when_its_task_is_cancelled_does_not_count(
+    answer: list[SourceRecord] | Exception | None,
+) -> None:
+    begun = asyncio.Event()
+
+    async def handle(_: SourceRecord) -> Any:
+        begun.set()
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    task = asyncio.create_task(handled(handle, RECORD))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
