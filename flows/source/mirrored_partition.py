@@ -254,6 +254,12 @@ class MirroredPartition:
             self.fetch.go_back(first)
         return self.progress.drop(batches)
 
+    def undo(self, batches: Sequence[OutgoingBatch]) -> None:
+        """Goes back to the first of batches that an aborted transaction had."""
+        self.progress.undo(len(batches))
+        if batches[0].start < self.fetch.handed_on:
+            self.fetch.go_back(batches[0].start)
+
     def acknowledge(self, batch: OutgoingBatch, now_ms: int, runs: Runs | None = None) -> None:
         """
         Counts a batch that the target has for good.

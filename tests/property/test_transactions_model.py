@@ -47,13 +47,20 @@ _TROUBLES = sorted(set(Trouble) - {Trouble.CORRUPT, Trouble.THROTTLED, Trouble.O
 class _Task:
     """One task, from the positions that it finds to its end."""
 
-    def __init__(self, cluster: TransactionalCluster, logs: Sequence[int], most_s: float) -> None:
+    def __init__(
+        self,
+        cluster: TransactionalCluster,
+        logs: Sequence[int],
+        most_s: float,
+        spoils: Sequence[float] = (),
+    ) -> None:
         self._cluster = cluster
         self._logs = logs
+        self._spoils = spoils
         self.settled: list[OutgoingBatch] = []
         self.partitions: dict[TopicPartition, MirroredPartition] = {}
         client, identity = cast("WireClient", cluster), cluster.new_task()
-        gate = TransactionGate("id")
+        self._gate = gate = TransactionGate("id")
         self._producer = Producer(flow="A->B", client=client, identity=identity, gate=gate)
         boundary = Boundary(most_s=most_s, most_bytes=1_000, ends_when_drained=True)
         self.transactions = Transactions(
@@ -105,6 +112,7 @@ class _Task:
                 working = [
                     group.create_task(self._producer.run(), name="producer"),
                     group.create_task(self.transactions.run(), name="transactions"),
+                    group.create_task(self._spoil(), name="spoil"),
                     *(group.create_task(self._fetch(m), name="fetch") for m in self._mirrored()),
                 ]
                 while not self._is_done():  # noqa: ASYNC110 - it looks as any observer would
@@ -118,6 +126,12 @@ class _Task:
                 raise
             return False
         return True
+
+    async def _spoil(self) -> None:
+        """As if the target took some records of a source record, and refused others."""
+        for delay in self._spoils:
+            await asyncio.sleep(delay)
+            self._gate.spoil("it takes some records, and refuses others")
 
     def _mirrored(self) -> list[MirroredPartition]:
         return list(self.partitions.values())
@@ -172,6 +186,7 @@ async def _mirror(
     troubles: Sequence[Trouble],
     kills: Sequence[tuple[float, bool]],
     most_s: float,
+    spoils: Sequence[float],
     *,
     verifies: bool,
 ) -> TransactionalCluster:
@@ -184,7 +199,7 @@ async def _mirror(
         verifies=verifies,
     )
     for within_s, is_sudden in kills:
-        task = _Task(cluster, logs, most_s)
+        task = _Task(cluster, logs, most_s, spoils)
         killed = asyncio.create_task(task.run(None), name="task")
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(killed), within_s)
@@ -194,7 +209,7 @@ async def _mirror(
         await asyncio.gather(killed, return_exceptions=True)
         await asyncio.sleep(0 if is_sudden else _LATE_S)
     async with asyncio.timeout(600):
-        while not await _Task(cluster, logs, most_s).run(None):
+        while not await _Task(cluster, logs, most_s, spoils).run(None):
             pass
     return cluster
 
@@ -205,10 +220,16 @@ async def _mirror(
     troubles=st.lists(st.sampled_from(_TROUBLES), max_size=30),
     kills=st.lists(st.tuples(st.floats(0.0, 0.6), st.booleans()), max_size=4),
     most_s=st.sampled_from([0.02, 0.25, 5.0]),
+    spoils=st.lists(st.floats(0.0, 0.3), max_size=3),
     verifies=st.booleans(),
 )
 @example(
-    logs=[4], troubles=[], kills=[(n / 200, False) for n in range(20)], most_s=0.25, verifies=False
+    logs=[4],
+    troubles=[],
+    kills=[(n / 200, False) for n in range(20)],
+    most_s=0.25,
+    spoils=[],
+    verifies=False,
 )
 # A batch whose answer hides that it is appended, and others behind it that are acknowledged.
 @example(
@@ -224,6 +245,7 @@ async def _mirror(
     ],
     kills=[(0.167, False), (0.4, False)],
     most_s=0.02,
+    spoils=[],
     verifies=False,
 )
 def test_each_record_comes_once_whatever_happens(
@@ -232,9 +254,10 @@ def test_each_record_comes_once_whatever_happens(
     troubles: list[Trouble],
     kills: list[tuple[float, bool]],
     most_s: float,
+    spoils: list[float],
     verifies: bool,
 ) -> None:
-    cluster = run(_mirror(logs, troubles, kills, most_s, verifies=verifies))
+    cluster = run(_mirror(logs, troubles, kills, most_s, spoils, verifies=verifies))
     positions = _positions(cluster)
     for number, end in enumerate(logs):
         remote = TopicPartition(TopicName("t"), number)

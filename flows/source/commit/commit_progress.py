@@ -108,6 +108,10 @@ class CommitProgress:
         self.queued -= batch.size
         self.uncommitted += 1
 
+    def undo(self, count: int) -> None:
+        """So many batches of an open transaction are aborted."""
+        self.uncommitted -= count
+
     def drop(self, batches: Sequence[OutgoingBatch]) -> int:
         """Batches will be sent again; returns their bytes."""
         size = sum(batch.size for batch in batches)

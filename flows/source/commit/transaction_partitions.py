@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import structlog
 
@@ -51,6 +51,12 @@ class LandedBatches:
     def last(self, partition: MirroredPartition) -> OutgoingBatch | None:
         """The last batch of a partition."""
         return self.batches[partition][-1] if partition in self.batches else None
+
+    def undo(self, start_over: Callable[[PartitionSender], None]) -> None:
+        """They are aborted: has their partitions go back to them, behind which nothing is sent."""
+        for partition, batches in self.batches.items():
+            start_over(partition.sender)
+            partition.undo(batches)
 
     def offsets(self) -> dict[MirroredPartition, int]:
         """The position of each partition once its batches are committed."""

@@ -10,7 +10,9 @@ The order of a transaction (KIP-98, KIP-618, KIP-656):
 5. it is committed; only then do its records count, and are offset syncs published.
 
 What goes wrong in between ends the task, which aborts. The next one begins where the last
-committed transaction ended, by the positions on the target.
+committed transaction ended, by the positions on the target. Only where the target takes some
+records of a source record and refuses others, the task goes on: all is aborted and copied again,
+but for that partition, which stops.
 """
 
 from __future__ import annotations
@@ -180,7 +182,7 @@ class Transactions:
         _resolve(aborted for _, aborted in to_abort)
 
     def _is_over(self) -> bool:
-        if self._waiting or self._moved.partitions or self._to_abort:
+        if self._waiting or self._moved.partitions or self._to_abort or self._gate.spoiled:
             return True
         if self._open.began_s is None:
             return False
@@ -228,6 +230,10 @@ class Transactions:
         began_s = now_s()
         waiting, self._waiting = self._waiting, []
         await self._producer.wait_until(lambda: self._gate.is_certain)
+        if self._gate.spoiled:
+            self._waiting = waiting + self._waiting
+            await self._roll_back()
+            return
         if self._has_letters:
             self._moved.add(self._partitions.values())
         offsets = self._moved.offsets()
@@ -240,6 +246,17 @@ class Transactions:
         log.debug("positions.committed", partitions=len(offsets), took_ms=took_ms)
         self._settle(offsets)
         _resolve(waiting)
+
+    async def _roll_back(self) -> None:
+        """Aborts; what has landed is copied again."""
+        if self._has_letters:  # their records were passed
+            raise TransactionLost(self._flow, self._gate.spoiled)
+        await self._open.end(commit=False)
+        landed, self._landed = self._landed, LandedBatches()
+        log.info("source.transaction_aborted", batches=landed.count)
+        landed.undo(self._producer.start_over)
+        self._open.reset()
+        self._producer.wake()
 
     async def _write(
         self, offsets: Mapping[MirroredPartition, int], limit: asyncio.Timeout

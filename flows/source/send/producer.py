@@ -78,12 +78,17 @@ class Producer:
             release=self._release,
             refresh=self._leaders.refresh,
             most_plain=self._policy.most_plain,
-            is_transactional=gate is not None,
+            spoil=None if gate is None else gate.spoil,
         )
         self._ready: dict[PartitionSender, None] = {}
         self._work = asyncio.Event()
         self._under_way = InFlightLimits(client.throttle, self._work.set)
         self._answered = asyncio.Event()
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether all that it sends is part of a transaction."""
+        return self._gate is not None
 
     def send(
         self,
@@ -128,6 +133,12 @@ class Producer:
         self._answered.set()
         return True
 
+    def start_over(self, sender: PartitionSender) -> None:
+        """Drops all that is queued; of what was sent it must be certain whether it is appended."""
+        self._ready.pop(sender, None)
+        sender.requeue_in_flight()
+        self._answered.set()
+
     def resume(self, sender: PartitionSender) -> None:
         """Sends to a partition again that was withdrawn."""
         sender.is_withdrawn = False
@@ -161,9 +172,8 @@ class Producer:
 
     def skip(self, sender: PartitionSender, batch: OutgoingBatch) -> bool:
         """As ``Recovery.skip``."""
-        is_skipped = self._recovery.skip(sender, batch)
         self._answered.set()
-        return is_skipped
+        return self._recovery.skip(sender, batch)
 
     def withhold(self, sender: PartitionSender, unwanted: Unwanted) -> list[OutgoingBatch]:
         """As ``Recovery.withhold``."""
@@ -200,7 +210,7 @@ class Producer:
             producer_id=self._identity.producer_id,
             epoch=self._identity.epoch,
             sequence=sequence,
-            transactional=self._gate is not None,
+            transactional=self.is_transactional,
         )
 
     def _offer(self, sender: PartitionSender) -> None:

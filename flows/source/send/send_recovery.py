@@ -56,6 +56,7 @@ class Recovery:
         release: called with a sender that may send again.
         refresh: called when another broker may lead a partition by now.
         most_plain: bytes that a batch may have when it is decompressed.
+        spoil: has the open transaction aborted, for a reason; None: there are no transactions.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class Recovery:
         release: Callable[[PartitionSender], None],
         refresh: Callable[[], None],
         most_plain: int,
-        is_transactional: bool = False,
+        spoil: Callable[[str], None] | None = None,
     ) -> None:
         self._flow = flow
         self._alias = alias
@@ -75,7 +76,7 @@ class Recovery:
         self._release = release
         self._refresh = refresh
         self._most_plain = most_plain
-        self._is_transactional = is_transactional
+        self._spoil = spoil
 
     def recover(self, sender: PartitionSender, trouble: str | None) -> None:
         """
@@ -141,15 +142,9 @@ class Recovery:
         return withheld
 
     def stop(self, sender: PartitionSender) -> None:
-        """
-        Drops all that is queued.
-
-        Raises:
-            SequenceLost: a transaction has some records of a source offset, and must be aborted.
-        """
-        if self._is_transactional and sender.ends_inside:
-            message = f"{sender.target} takes some records of a source record and refuses others"
-            raise SequenceLost(self._flow, message)
+        """Drops all that is queued; a transaction with some records of a source offset is void."""
+        if self._spoil is not None and sender.ends_inside:
+            self._spoil(f"{sender.target} takes some records of a source record and refuses others")
         sender.requeue_in_flight()
 
     def free_memory(self, sender: PartitionSender) -> None:

@@ -20,6 +20,7 @@ class TransactionGate:
         waiting: senders that have something to send and are no members.
         last: if given, the transaction takes nothing more but what these senders have, what the
             target may have already, and all records of a source record that was begun.
+        spoiled: why the transaction must be aborted; empty if it need not.
         has_work: set when the transaction's loop has something to do.
     """
 
@@ -28,6 +29,7 @@ class TransactionGate:
         self.members: set[PartitionSender] = set()
         self.waiting: dict[PartitionSender, None] = {}
         self.last: Collection[PartitionSender] | None = None
+        self.spoiled = ""
         self.has_work = asyncio.Event()
         self._barred: dict[PartitionSender, float] = {}
 
@@ -51,6 +53,11 @@ class TransactionGate:
             self.has_work.set()
         return False
 
+    def spoil(self, reason: str) -> None:
+        """The transaction has what must never be committed."""
+        self.spoiled = self.spoiled or reason
+        self.has_work.set()
+
     def block(self, sender: PartitionSender) -> None:
         """Keeps a sender out for a moment, because the target refuses it."""
         self._barred[sender] = asyncio.get_running_loop().time() + _BARRED_S
@@ -66,7 +73,7 @@ class TransactionGate:
     def reset(self) -> None:
         """The transaction is over."""
         self.members.clear()
-        self.last = None
+        self.last, self.spoiled = None, ""
 
     def unanswered(self) -> str:
         """Why senders of the transaction wait for answers, for messages."""
