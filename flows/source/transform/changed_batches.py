@@ -23,6 +23,9 @@ from mm2.kafka.wire.compression import Compression
 TURN_S: Final = 0.01
 """After so long others must have their turn."""
 
+_MOST_DELTA: Final = (1 << 63) - 1
+"""Ms by which a record may be later than the first one of its batch."""
+
 SEND_AFTER_S: Final = 1.0
 """Where records take long to change, those that are done do not wait for all that was fetched."""
 
@@ -210,7 +213,9 @@ def _batches(
     start, first, size = cover.start, 0, 0
     for number, record in enumerate(records):
         size += len(record.body)
-        if number > first and (size > limit or number - first >= MOST_RECORDS):
+        is_full = size > limit or number - first >= MOST_RECORDS
+        is_full = is_full or record.timestamp - records[first].timestamp > _MOST_DELTA
+        if number > first and is_full:
             yield records[first:number], range(start, record.offset)
             start, first, size = record.offset, number, len(record.body)
     if records:

@@ -102,6 +102,18 @@ async def test_batches_keep_their_codec() -> None:
     assert [batch.covers for batch in bench.sent] == [range(2), range(2, 4)]
 
 
+async def test_times_that_are_too_far_apart_for_a_batch_are_in_two() -> None:
+    times = (-1, (1 << 63) - 1, 5)
+
+    def timed(record: SourceRecord) -> list[SourceRecord]:
+        return [record.replace(timestamp=time) for time in times]
+
+    bench = StageBench(timed)
+    await bench.copy(numbered(0))
+    found = [[record.timestamp for record in read_batch(each.data)] for each in bench.sent]
+    assert found == [[times[0]], list(times[1:])]
+
+
 async def test_what_a_record_becomes_is_cut_to_batches_that_say_where_it_is_complete() -> None:
     def many(record: SourceRecord) -> list[SourceRecord]:
         return [record] * 5
