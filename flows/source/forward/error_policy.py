@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -23,15 +22,12 @@ import structlog
 
 from flows.source.fetch.memory_budget import MemoryBudget
 from flows.source.forward.damaged_batch import damaged_batch
+from flows.source.forward.dead_letter_writer import DeadLetterWriter
 from flows.source.forward.dead_letters import (
     CONSUMED,
     PRODUCED,
     TRANSFORMED,
     Failure,
-    context_headers,
-    dead_letter,
-    key_and_value,
-    readable,
     refused_record,
 )
 from flows.source.forward.record_body import DecodedRecord, keyed_body
@@ -40,7 +36,7 @@ from flows.source.send.outgoing_batch import OutgoingBatch, SendState
 from flows.source.send.producer import Producer
 from flows.source.send.send_queue import PartitionSender
 from mm2.config.connector_settings import ErrorSettings
-from mm2.core.model import SOURCE_CONNECTOR, TopicName, TopicPartition
+from mm2.core.model import TopicPartition
 from mm2.kafka.wire.compression import MOST_PLAIN
 from mm2.kafka.wire.error_codes import RECORD_AT_FAULT, Code, code_name
 
@@ -48,8 +44,6 @@ log = structlog.get_logger()
 
 _CHECK_EVERY_S: Final = 1.0
 _NO_TIMESTAMP: Final = -1
-_SHOWN_BYTES: Final = 1_000
-"""Of keys and values in the log."""
 
 
 class ErrorPolicy:
@@ -74,7 +68,6 @@ class ErrorPolicy:
         most_plain: int = MOST_PLAIN,
     ) -> None:
         self._settings = settings
-        self._task = task
         self._producer = producer
         self._budget = budget
         self._partitions = partitions
@@ -83,12 +76,7 @@ class ErrorPolicy:
         self._refused: dict[MirroredPartition, dict[int, float]] = {}
         self._stopped: set[MirroredPartition] = set()
         self._has_stopped = asyncio.Event()
-        self._letters: deque[tuple[Callable[[], None], Callable[[str], None]]] = deque()
-        self._sender = PartitionSender(
-            TopicPartition(TopicName(settings.dead_letter_topic or ""), 0),
-            on_ack=lambda _: self._delivered(),
-            on_refused=self._letter_refused,
-        )
+        self._letters = DeadLetterWriter(settings, task=task, producer=producer, changed=changed)
 
     async def run(self) -> None:
         """Lets stopped partitions try again when their time has come, until cancelled."""
@@ -196,7 +184,6 @@ class ErrorPolicy:
         Returns when it may be left out, because its dead letter is written, or else the partition
         has gone back to it, or before it meanwhile.
         """
-        resets = partition.fetch.resets
         if self._settings.tolerates and not self._is_worth_another(partition, record.offset):
             failure = Failure(
                 source=partition.source,
@@ -205,19 +192,8 @@ class ErrorPolicy:
                 code=Code.UNKNOWN_SERVER_ERROR,
                 reason=reason,
             )
-            written: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-
-            def done(refusal: str = "") -> None:
-                if not written.done():
-                    written.set_result(refusal)
-
-            self.report(failure, record, done, done)
-            refusal = await written
-            if partition.fetch.resets != resets:
-                return
-            if not refusal:
-                partition.progress.count_skipped(1)
-                self.count_letter(partition)
+            refusal = await self._write_letter(partition, failure, record)
+            if refusal is None:
                 return
             reason = f"{reason}; {refusal}"
         partition.fetch.go_back(record.offset)
@@ -225,6 +201,39 @@ class ErrorPolicy:
             partition.fetch.pause(_CHECK_EVERY_S)
         else:
             self.stop(partition, reason)
+
+    async def _write_letter(
+        self, partition: MirroredPartition, failure: Failure, record: DecodedRecord
+    ) -> str | None:
+        """
+        Passes a record over once its dead letter is written; returns why that is refused.
+
+        In a transaction the letter follows all that was sent before it, and the position passes it
+        with the answer: one that commits has both or none, also if nobody waits here any more.
+        """
+        fetch = partition.fetch
+        resets = fetch.resets
+        if self._producer.is_transactional:
+            await self._producer.wait_until(lambda: partition.is_sent or fetch.resets != resets)
+        if fetch.resets != resets:
+            return None
+        written: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+
+        def delivered() -> None:
+            if fetch.resets == resets:
+                partition.progress.count_skipped(1)
+                self.count_letter(partition)
+                fetch.hand_on(failure.offset + 1)
+                partition.advance_past_skipped()
+            answered(None)
+
+        def answered(refusal: str | None) -> None:
+            if not written.done():
+                written.set_result(refusal)
+
+        self.report(failure, record, delivered, answered)
+        refusal = await written
+        return refusal if fetch.resets == resets else None
 
     def count_letter(self, partition: MirroredPartition) -> None:
         """Something of a partition was skipped: the dead-letter topic has it, if there is one."""
@@ -238,31 +247,8 @@ class ErrorPolicy:
         delivered: Callable[[], None],
         failed: Callable[[str], None],
     ) -> None:
-        """Has something be skipped once its dead letter is written, or the log has it."""
-        record = readable(record)
-        if self._settings.logs or self._settings.dead_letter_topic is None:
-            self._log(failure, record)
-        self._letters.append((delivered, failed))
-        if self._settings.dead_letter_topic is None:
-            asyncio.get_running_loop().call_soon(self._delivered)
-            return
-        headers = []
-        if self._settings.context_headers:
-            headers = context_headers(failure, connector=SOURCE_CONNECTOR, task=self._task)
-        letter = dead_letter(record, headers)
-        self._producer.send(self._sender, letter.data, [failure.offset])
-
-    def _delivered(self) -> None:
-        delivered, _ = self._letters.popleft()
-        delivered()
-        self._changed()
-
-    def _letter_refused(self, batch: OutgoingBatch, code: int) -> SendState:
-        """The partition whose letter is refused stops; the letters behind it are still sent."""
-        _, failed = self._letters.popleft()
-        failed(f"the dead-letter topic {self._sender.target.topic} answers {code_name(code)}")
-        asyncio.get_running_loop().call_soon(self._producer.skip, self._sender, batch)
-        return SendState.WAIT
+        """As ``DeadLetterWriter.write``."""
+        self._letters.write(failure, record, delivered, failed)
 
     def stop(self, partition: MirroredPartition, reason: str) -> None:
         """Stops a partition, and lets it try again after ``errors.retry.delay.max.ms``."""
@@ -271,25 +257,6 @@ class ErrorPolicy:
         self._stopped.add(partition)
         self._has_stopped.set()
         self._changed()
-
-    def _log(self, failure: Failure, record: DecodedRecord) -> None:
-        message: dict[str, object] = {}
-        if self._settings.logs_messages:
-            key, value = key_and_value(record.body)
-            message = {
-                "timestamp_ms": record.timestamp,
-                "key": None if key is None else repr(key[:_SHOWN_BYTES]),
-                "value": None if value is None else repr(value[:_SHOWN_BYTES]),
-            }
-        log.error(
-            "source.record_skipped",
-            topic=failure.source.topic,
-            partition=failure.source.partition,
-            upstream_offset=failure.offset,
-            stage=failure.stage,
-            error=failure.message,
-            **message,
-        )
 
 
 def _refusal(batch: OutgoingBatch, code: int) -> str:

@@ -261,6 +261,8 @@ class RecordStage:
                 self._changed.send(partition, collected, record.offset)
                 reason = f"the transform fails at offset {record.offset}: {error!r}"
                 await self._errors.failed_transform(partition, record, reason)
+            if self._is_current(chunk):
+                self._changed.send(partition, collected, record.offset + 1)
             return NOTHING
         if partition.fetch.overlap is None or not copies.own or not self._is_current(chunk):
             return copies
