@@ -10,8 +10,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Producer
 
 from mm2.core.positions.log_identity import Lineage
 from tests.support.bundle import Bench
@@ -22,7 +21,7 @@ from tests.support.layout import major
 from tests.support.raw import log_of, records_in
 from tests.support.records import create_topic
 from tests.support.specs import data_settings, gap_settings
-from tests.support.topics import set_topic
+from tests.support.topics import delete_before, set_topic
 
 pytestmark = pytest.mark.broker
 
@@ -39,7 +38,7 @@ def test_records_deleted_before_they_were_copied_are_counted_to_the_offset(
     with bench.running():
         expect_copied(bench, topic_name, [b"0", b"1"])
     write_values(cluster_a, topic_name, b"2", b"3", b"4", b"5")
-    _delete_before(cluster_a, topic_name, 5)
+    delete_before(cluster_a, topic_name, 5)
     with bench.running():
         expect_copied(bench, topic_name, [b"0", b"1", b"5"])
         report = report_of(bench, topic_name, "records-expired")
@@ -62,17 +61,11 @@ def test_a_marker_that_is_deleted_behind_the_last_copied_record_is_no_loss(
     with bench.running():
         expect_copied(bench, topic_name, [b"0"])
         eventually(lambda: bench.progress()[topic_name, 0].position == 1)
-    _delete_before(cluster_a, topic_name, 2)
+    delete_before(cluster_a, topic_name, 2)
     write_values(cluster_a, topic_name, b"2")
     with bench.running():
         expect_copied(bench, topic_name, [b"0", b"2"])
     assert kept_gaps(bench, "records-expired") == []
-
-
-def _delete_before(cluster: Cluster, topic: str, offset: int) -> None:
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
-    (future,) = admin.delete_records([TopicPartition(topic, 0, offset)]).values()
-    future.result(60)
 
 
 @pytest.fixture(scope="module")

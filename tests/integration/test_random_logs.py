@@ -1,193 +1,51 @@
 """
 Random logs, written by real producers and cleaned by real cleaners, through the source task: a
-consumer of the copy sees what a consumer of the source sees.
+consumer of the copy sees what a consumer of the source sees, or what transforms make of that.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+import asyncio
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from random import Random
+from typing import Final
 from uuid import uuid4
 
 import pytest
-from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
-from confluent_kafka.admin._resource import ResourceType
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from flows.source.transform.column_handle import compile_columns
+from flows.source.transform.handler_batches import compile_handler_batches
+from mm2.client.load_translation import read_translation
+from mm2.config.connector_settings import TransformSettings
+from mm2.core.model import TopicName, TopicPartition
+from mm2.core.translation.offset_translation import OffsetTranslation
 from mm2.kafka.wire.compression import CODEC_NAMES
+from mm2.protocol.bundle_spec import OffsetSyncSpec
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
-from tests.support.eventually import PATIENCE_S, eventually
-from tests.support.raw import log_of
-from tests.support.records import CODECS, DEADLINE_S, create_topic, ends, everything
+from tests.support.eventually import eventually
+from tests.support.random_logs import KINDS, Author, clean
+from tests.support.records import Sample, create_topic, ends, everything, produce
 from tests.support.specs import data_settings
+from tests.support.topics import delete_before
 
 pytestmark = pytest.mark.broker
-
-_CLEANED_WITHIN_S = 15.0
-_COMPACTED = {
-    "cleanup.policy": "compact",
-    "segment.ms": "100",
-    "min.cleanable.dirty.ratio": "0.001",
-    "max.compaction.lag.ms": "100",
-}
-_APPEND_TIME = {"message.timestamp.type": "LogAppendTime"}
-_KINDS: Sequence[dict[str, str]] = ({}, {}, _APPEND_TIME, _COMPACTED, _COMPACTED | _APPEND_TIME)
-_HEADERS: Sequence[list[tuple[str, str | bytes | None]]] = (
-    [],
-    [("h", b"1"), ("h", None), ("", b"\xff"), ("é", b"")],
-)
-_SIZES = (0, 1, 10, 90, 90, 90, 2_000, 200_000)
-
-
-@dataclass
-class Author:
-    """
-    Writes at random, with several producers at a time, two of them in transactions.
-
-    Args:
-        cluster: where to.
-        random: decides everything.
-        topics: and whether they are compacted.
-    """
-
-    cluster: Cluster
-    random: Random
-    topics: dict[str, bool]
-    open: set[int] = field(default_factory=set)
-    clock_ms: int = 1_600_000_000_000
-
-    def __post_init__(self) -> None:
-        """Connects the producers."""
-        self._plain = {codec: self._producer(codec, {}) for codec in CODECS}
-        self._single = self._producer("none", {"batch.num.messages": 1})
-        self._transactional = [
-            self._producer(self.random.choice(CODECS), {"transactional.id": uuid4().hex})
-            for _ in range(2)
-        ]
-        for producer in self._transactional:
-            producer.init_transactions(DEADLINE_S)
-
-    def write(self, steps: int) -> None:
-        """Some records, or an end of a transaction, in each step."""
-        for _ in range(steps):
-            match self.random.choice(("plain", "plain", "single", "part", "part", "end")):
-                case "plain":
-                    self._send(self.random.choice(list(self._plain.values())))
-                case "single":
-                    self._send(self._single)
-                case "part":
-                    self._continue(self.random.randrange(2))
-                case _:
-                    self._end(self.random.randrange(2))
-
-    def end_all(self) -> None:
-        """Ends what transactions there are."""
-        for number in range(2):
-            self._end(number)
-
-    def tick(self, topic: str) -> None:
-        """A record that lets an earlier segment end."""
-        self.clock_ms += 1_000
-        producer = self._plain["none"]
-        producer.produce(topic, key=b"tick", value=b"", partition=0, timestamp=self.clock_ms)
-        producer.flush(DEADLINE_S)
-
-    def _continue(self, number: int) -> None:
-        if number not in self.open:
-            self._transactional[number].begin_transaction()
-            self.open.add(number)
-        self._send(self._transactional[number])
-
-    def _end(self, number: int) -> None:
-        if number in self.open:
-            self.open.discard(number)
-            producer = self._transactional[number]
-            if self.random.random() < 0.5:
-                producer.commit_transaction(DEADLINE_S)
-            else:
-                producer.abort_transaction(DEADLINE_S)
-
-    def _send(self, producer: Producer) -> None:
-        random = self.random
-        topic = random.choice(list(self.topics))
-        for _ in range(random.choice((1, 1, 2, 5, 30))):
-            self.clock_ms += random.choice((0, 1, 1_000, -3))
-            key = b"%d" % random.randrange(4)
-            size = random.choice(_SIZES if random.random() < 0.2 else _SIZES[:6])
-            producer.produce(
-                topic,
-                key=key if self.topics[topic] else random.choice((None, b"", key)),
-                value=random.choice((None, random.randbytes(size // 2) + b"x" * (size // 2))),
-                headers=random.choice(_HEADERS),
-                partition=0,
-                timestamp=self.clock_ms,
-            )
-        assert producer.flush(DEADLINE_S) == 0
-
-    def _producer(self, codec: str, more: dict[str, str | int]) -> Producer:
-        common = {
-            "bootstrap.servers": self.cluster.bootstrap,
-            "compression.type": codec,
-            "linger.ms": 20,
-        }
-        return Producer({**common, **more})
-
-
-def _has_gaps(cluster: Cluster, topic: str) -> bool:
-    batches = log_of(cluster.bootstrap, topic)
-    return any(b.last_offset - b.base_offset + 1 != b.count for b in batches)
-
-
-def _clean(cluster: Cluster, author: Author) -> None:
-    """Lets the cleaner make gaps, then stops it, so that the source stays what it is."""
-    waiting = {topic for topic, is_compacted in author.topics.items() if is_compacted}
-    compacted = sorted(waiting)
-    begun = time.monotonic()
-    while waiting and time.monotonic() - begun < (
-        _CLEANED_WITHIN_S if len(waiting) < len(compacted) else PATIENCE_S
-    ):
-        for topic in sorted(waiting):
-            author.tick(topic)
-        waiting = {topic for topic in waiting if not _has_gaps(cluster, topic)}
-    entry = ConfigEntry("cleanup.policy", "delete", incremental_operation=AlterConfigOpType.SET)
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
-    changes = [
-        ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
-        for topic in compacted
-    ]
-    for future in admin.incremental_alter_configs(changes).values():
-        future.result(DEADLINE_S)
-    seen: list[list[int]] = []
-
-    def is_settled() -> bool:
-        nonlocal seen
-        before, seen = (
-            seen,
-            [[b.count for b in log_of(cluster.bootstrap, topic)] for topic in compacted],
-        )
-        return before == seen
-
-    eventually(is_settled)
-    assert not compacted or len(waiting) < len(compacted), "nothing was cleaned"
 
 
 def _check(source: Cluster, target: Cluster, seed: int, *, read_committed: bool) -> None:
     random = Random(seed)
     unique = f"random-{uuid4().hex[:8]}"
-    kinds = [*_KINDS, *random.choices(_KINDS, k=2)]
+    kinds = [*KINDS, *random.choices(KINDS, k=2)]
     topics = {f"{unique}-{n}": "cleanup.policy" in kind for n, kind in enumerate(kinds)}
     for topic, kind in zip(topics, kinds, strict=True):
         create_topic(source.bootstrap, topic, configs=kind)
     author = Author(source, random, topics)
     author.write(120)
     author.end_all()
-    _clean(source, author)
+    clean(source, author)
     data = data_settings(
         fetch_wait_ms=50,
         fetch_partition_bytes=random.choice((300, 5_000, 1 << 20)),
@@ -233,3 +91,103 @@ def test_any_random_logs_look_the_same_on_both_sides(
     *, cluster_a: Cluster, cluster_b: Cluster, seed: int, read_committed: bool
 ) -> None:
     _check(cluster_a, cluster_b, seed, read_committed=read_committed)
+
+
+_COMMITTED: Final = {"isolation.level": "read_committed"}
+_BY_TIME: Final[Mapping[str, TransformSettings]] = {
+    "function": TransformSettings(function="tests.support.arrow_functions:by_time"),
+    "handler": TransformSettings(handler="tests.support.user_handlers:by_time"),
+}
+
+
+def _changing(source: Cluster, target: Cluster, topics: Sequence[str], kind: str) -> Bench:
+    """A flow that publishes its runs, and whose records become none, one or two."""
+    unique = topics[0]
+    spec = OffsetSyncSpec(
+        cluster="target",
+        properties={"bootstrap.servers": target.bootstrap},
+        topic=f"{unique}-syncs",
+        lag_max=100,
+        runs_topic=f"{unique}-runs",
+    )
+    for topic in (spec.topic, f"{unique}-runs"):
+        create_topic(target.bootstrap, topic, configs={"cleanup.policy": "compact"})
+    return Bench(
+        source,
+        target,
+        unique,
+        dict.fromkeys(topics, 1),
+        data_settings(fetch_wait_ms=50, fetch_partition_bytes=5_000, read_committed=True),
+        changes={"transforms": _BY_TIME[kind], "offset_syncs": spec},
+        exactly_once=True,
+    )
+
+
+def _translation(bench: Bench) -> OffsetTranslation:
+    syncs, runs = f"{bench.unique}-syncs", f"{bench.unique}-runs"
+    properties = {"bootstrap.servers": bench.target.bootstrap}
+    return asyncio.run(read_translation("target", properties, syncs_topic=syncs, runs_topic=runs))
+
+
+def _await_end(bench: Bench) -> None:
+    """Waits until all is copied."""
+    topics = list(bench.topics)
+    wanted = dict(zip(topics, ends(bench.source.bootstrap, topics), strict=True))
+
+    def reached() -> dict[str, int]:
+        return {topic: at.position + 1 for (topic, _), at in bench.progress().items()}
+
+    eventually(reached, until=wanted.__eq__)
+
+
+@pytest.mark.parametrize("kind", ["function", pytest.param("handler", marks=pytest.mark.thorough)])
+def test_what_transforms_make_of_random_logs_comes_once_over_kills_and_translation_skips_nothing(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, kind: str
+) -> None:
+    """One topic begins far from 0, and loses records that are not copied yet."""
+    compile_columns()
+    compile_handler_batches()
+    random, kinds = Random(kind), [{}, *KINDS[2:]]
+    topics = {f"{unique}-{n}": "cleanup.policy" in each for n, each in enumerate(kinds)}
+    for topic, each in zip(topics, kinds, strict=True):
+        create_topic(cluster_a.bootstrap, topic, configs=each)
+    late = next(iter(topics))
+    produce(cluster_a.bootstrap, late, [Sample(value=b"gone") for _ in range(500)])
+    delete_before(cluster_a, late, 500)
+    author = Author(cluster_a, random, topics)
+    author.write(120)
+    author.end_all()
+    clean(cluster_a, author)
+    bench = _changing(cluster_a, cluster_b, list(topics), kind)
+    remotes = list(map(bench.remote, topics))
+    with bench.running():
+        _await_end(bench)
+    for _ in range(2):
+        aim = sum(ends(cluster_b.bootstrap, remotes)) + 20
+        with bench.detached(columns=True):
+            author.write(40)
+            eventually(lambda: sum(ends(cluster_b.bootstrap, remotes)), until=aim.__le__)
+    author.write(30)
+    author.end_all()
+    wanted = {
+        topic: everything(cluster_a.bootstrap, topic, settings=_COMMITTED) for topic in topics
+    }
+    (end,) = ends(cluster_a.bootstrap, [late])
+    delete_before(cluster_a, late, end - 10)
+    with bench.running():
+        _await_end(bench)
+        gaps = [(gap.first, gap.end) for gap in bench.progress()[late, 0].gaps]
+    assert [behind for _, behind in gaps] == [end - 10]
+    translation = _translation(bench)
+    for topic, records in wanted.items():
+        lost = [each for each in gaps if topic == late]
+        left = [r for r in records if not any(first <= r.offset < end for first, end in lost)]
+        made = [each for each in left for _ in range((each.timestamp_ms or 0) % 3)]
+        found = everything(cluster_b.bootstrap, bench.remote(topic), settings=_COMMITTED)
+        assert [each.content for each in found] == [each.content for each in made]
+        last = translation.translate(TopicPartition(TopicName(topic), 0), made[-1].offset)
+        assert last == found[bisect_left([each.offset for each in made], made[-1].offset)].offset
+        for offset in range(made[-1].offset):
+            where = translation.translate(TopicPartition(TopicName(topic), 0), offset)
+            unread = bisect_left([each.offset for each in made], offset)
+            assert where is None or where <= found[unread].offset, f"{topic}: {offset} at {where}"

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
+from bisect import bisect_left
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 import pytest
 
+from mm2.client.load_translation import read_translation
+from mm2.core.model import TopicName, TopicPartition
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, one_way
-from tests.support.records import Sample, committed, consume, create_topic, ends, produce
+from tests.support.random_logs import KINDS, Author, clean
+from tests.support.records import (
+    Sample,
+    committed,
+    consume,
+    create_topic,
+    ends,
+    everything,
+    produce,
+)
+from tests.support.topics import delete_before
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
@@ -180,3 +194,72 @@ def test_a_wrong_expression_fails_its_flow_at_the_start(
         assert "line 1, pos 10" in mirror.text()
         assert "Correct the expression, or remove the key" in mirror.text()
         assert mirror.stop() == 0
+
+
+@pytest.mark.thorough
+@pytest.mark.timeout(600)
+def test_what_sql_leaves_of_random_logs_comes_once_over_a_kill_and_translation_skips_nothing(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    """Compacted topics, aborted transactions, and a topic that begins far from 0."""
+    kinds = [{}, *KINDS[2:]]
+    topics = {f"{unique}-{n}": "cleanup.policy" in each for n, each in enumerate(kinds)}
+    for topic, each in zip(topics, kinds, strict=True):
+        create_topic(cluster_a.bootstrap, topic, configs=each)
+        create_topic(cluster_b.bootstrap, f"A.{topic}")
+    late = next(iter(topics))
+    produce(cluster_a.bootstrap, late, [Sample(value=b"gone") for _ in range(500)])
+    delete_before(cluster_a, late, 500)
+    author = Author(cluster_a, random.Random(1), topics)
+    author.write(80)
+    author.end_all()
+    clean(cluster_a, author)
+    settings = {
+        "A->B.transforms.sql.where": "unix_millis(timestamp) % 3 != 0",
+        "A.consumer.isolation.level": "read_committed",
+        "A->B.sync.topic.configs.enabled": "false",
+        "B.exactly.once.source.support": "enabled",
+        "heartbeats.replication.enabled": "false",
+    }
+    text = one_way(cluster_a, cluster_b, f"{unique}-.*", settings)
+    isolation = {"isolation.level": "read_committed"}
+
+    def wanted(topic: str) -> list[Sample]:
+        found = everything(cluster_a.bootstrap, topic, settings=isolation)
+        return [each for each in found if (each.timestamp_ms or 0) % 3]
+
+    def copies(topic: str) -> list[Sample]:
+        return everything(cluster_b.bootstrap, f"A.{topic}", settings=isolation)
+
+    def await_all() -> None:
+        for topic in topics:
+            count = len(wanted(topic))
+            eventually(lambda: len(copies(topic)), until=count.__le__, timeout=120)  # noqa: B023
+
+    with Mirror(tmp_path, text) as mirror:
+        await_all()
+        author.write(40)
+        mirror.kill()
+        mirror.wait_gone()
+    author.write(20)
+    author.end_all()
+    with Mirror(tmp_path, text) as mirror:
+        await_all()
+        assert mirror.stop() == 0
+    translation = asyncio.run(
+        read_translation(
+            "source",
+            {"bootstrap.servers": cluster_a.bootstrap},
+            syncs_topic="mm2-offset-syncs.B.internal",
+            runs_topic="mm2-offset-runs.B.internal",
+        )
+    )
+    for topic in topics:
+        made, found = wanted(topic), copies(topic)
+        assert [each.content for each in found] == [each.content for each in made]
+        where = None
+        for offset in range(made[-1].offset + 1):
+            where = translation.translate(TopicPartition(TopicName(topic), 0), offset)
+            unread = bisect_left([each.offset for each in made], offset)
+            assert where is None or where <= found[unread].offset, f"{topic}: {offset} at {where}"
+        assert where == found[-1].offset

@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
-from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Producer
 
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
@@ -30,6 +29,7 @@ from tests.support.records import (
     produce_transaction,
     send,
 )
+from tests.support.topics import delete_before
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -192,8 +192,8 @@ def test_a_running_mirrors_copies_do_not_differ(
         remote = f"{alias}.{topics[3]}"
         eventually(partial(_copied, cluster_b, remote), until=lambda count: count >= 300)
         for topic in (topics[1], topics[3]):
-            _delete_before(cluster_a, topic, 130)
-            _delete_before(cluster_b, f"{alias}.{topic}", 270)
+            delete_before(cluster_a, topic, 130)
+            delete_before(cluster_b, f"{alias}.{topic}", 270)
         traffic = (_traffic(cluster_a, topic) for topic in (topics[0], *topics[2:]))
         with ExitStack() as stack:
             for each in traffic:
@@ -237,12 +237,6 @@ def _file(
 
 def _copied(cluster: Cluster, topic: str) -> int:
     return len(committed(cluster.bootstrap, topic))
-
-
-def _delete_before(cluster: Cluster, topic: str, offset: int) -> None:
-    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
-    (future,) = admin.delete_records([TopicPartition(topic, 0, offset)]).values()
-    future.result(60)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -82,3 +83,15 @@ def backwards(batch: pa.RecordBatch) -> pa.RecordBatch:
 def ends_the_process(batch: pa.RecordBatch) -> pa.RecordBatch:
     """It would, were it asked in the main thread."""
     raise SystemExit(len(batch))
+
+
+def by_time(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """As ``user_handlers.by_time``: as many copies as the timestamp modulo 3."""
+    copies = batch.column("timestamp").view(pa.int64()).to_numpy() % 3
+    return batch.take(pa.array(np.repeat(np.arange(len(batch)), copies)))
+
+
+def bare(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Without headers."""
+    nothing = pa.array([None] * len(batch), batch.schema.field("headers").type)
+    return _with(batch, "headers", nothing)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._resource import ResourceType
@@ -39,6 +40,13 @@ def set_topic(cluster: Cluster, topic: str, name: str, value: str) -> None:
     admin = _admin(cluster)
     admin.incremental_alter_configs([resource])[resource].result(PATIENCE_S)
     eventually(lambda: settings_of(cluster, topic)[name] == value)
+
+
+def delete_before(cluster: Cluster, topic: str, offset: int) -> None:
+    """Deletes the first records of partition 0."""
+    admin = _admin(cluster)
+    (future,) = admin.delete_records([TopicPartition(topic, 0, offset)]).values()
+    future.result(PATIENCE_S)
 
 
 def topic_id(cluster: Cluster, topic: str) -> object:

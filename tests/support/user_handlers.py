@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from uuid import uuid4
@@ -86,3 +87,44 @@ def sized(record: SourceRecord) -> list[SourceRecord]:
 def to_send(record: SourceRecord) -> list[TargetRecord]:
     """A record of its own, at another time."""
     return [TargetRecord(topic=record.topic, key=record.key, value=record.value, timestamp=5)]
+
+
+class GivesUp:
+    """
+    Waits at ``hold`` for ever, and leaves the record out when it is cancelled.
+
+    The argument is a file that is there once it waits.
+    """
+
+    def init(self, args: str) -> None:
+        """Takes the path of the file."""
+        self._file = Path(args)
+
+    async def handle(self, record: SourceRecord) -> list[SourceRecord]:
+        """Leaves other records as they are."""
+        if record.value != b"hold":
+            return [record]
+        self._file.touch()
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        return []
+
+
+class FailsAndWaits(Waits):
+    """Fails at ``bad``, and waits at ``hold``."""
+
+    async def handle(self, record: SourceRecord) -> list[SourceRecord]:
+        """Leaves other records as they are."""
+        if record.value == b"bad":
+            raise ValueError("no such record")
+        return await super().handle(record)
+
+
+def by_time(record: SourceRecord) -> list[SourceRecord]:
+    """As many copies as the timestamp modulo 3."""
+    return [record] * (record.timestamp % 3)
+
+
+def bare(record: SourceRecord) -> list[TargetRecord]:
+    """A record of its own, without headers."""
+    return [TargetRecord(topic=record.topic, key=record.key, value=record.value)]
