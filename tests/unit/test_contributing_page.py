@@ -14,6 +14,7 @@ _IN_NO_PICTURE = {
     "mm2.slot_allocation",
     "mm2.user_code",
     "mm2.user_patterns",
+    "mm2.aligned_waits",
     "mm2.stop_deadlines",
     "mm2.errors",
 }
