@@ -24,6 +24,13 @@ def now_s() -> float:
     return asyncio.get_running_loop().time()
 
 
+def resolve(futures: Iterable[asyncio.Future[None]]) -> None:
+    """What was awaited is done; some may be cancelled."""
+    for each in futures:
+        if not each.done():
+            each.set_result(None)
+
+
 class LandedBatches:
     """
     Batches that the target has in the open transaction.
@@ -109,6 +116,7 @@ class TransactionPartitions:
     Attributes:
         began_s: when the open transaction began; None while none is open.
         is_offset_sent: whether offsets are on their way to the group's coordinator.
+        to_abort: partitions in which an earlier transaction has left something open.
     """
 
     def __init__(
@@ -126,6 +134,7 @@ class TransactionPartitions:
         self._has_group = False
         self.began_s: float | None = None
         self.is_offset_sent = False
+        self.to_abort: list[tuple[PartitionSender, asyncio.Future[None]]] = []
 
     async def add(self, senders: Iterable[PartitionSender], limit: asyncio.Timeout) -> None:
         """
@@ -181,12 +190,23 @@ class TransactionPartitions:
         if self.began_s is not None:
             await self._coordinators.end(commit=commit)
 
-    async def abort(self, senders: Iterable[PartitionSender], limit: asyncio.Timeout) -> None:
-        """Aborts what earlier transactions left open, by a transaction that has nothing else."""
-        await self.add(senders, limit)
+    async def abort_later(self, sender: PartitionSender) -> None:
+        """Waits until what an earlier transaction left open in a partition is aborted."""
+        aborted = asyncio.get_running_loop().create_future()
+        self.to_abort.append((sender, aborted))
+        self._gate.has_work.set()
+        await aborted
+
+    async def abort_those_left_open(self, limit: asyncio.Timeout) -> None:
+        """Aborts what is to be aborted, by a transaction that has nothing else."""
+        if not self.to_abort:
+            return
+        to_abort, self.to_abort = self.to_abort, []
+        await self.add([sender for sender, _ in to_abort], limit)
         await self.end(commit=False)
         self.reset()
         limit.reschedule(None)
+        resolve(aborted for _, aborted in to_abort)
 
     def reset(self) -> None:
         """The transaction is over."""

@@ -32,6 +32,7 @@ from flows.source.commit.transaction_partitions import (
     MovedPositions,
     TransactionPartitions,
     now_s,
+    resolve,
 )
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.outgoing_batch import OutgoingBatch
@@ -97,7 +98,6 @@ class Transactions:
         self._has_letters = False
         self._moved = MovedPositions(partitions, refresh_s=spec.refresh_s)
         self._waiting: list[asyncio.Future[None]] = []
-        self._to_abort: list[tuple[PartitionSender, asyncio.Future[None]]] = []
         self._checked = now_s()
         self.times = LatencySeries()
 
@@ -140,10 +140,7 @@ class Transactions:
 
         Its coordinator takes it for committed, and what stands there would become part of the next.
         """
-        aborted = asyncio.get_running_loop().create_future()
-        self._to_abort.append((sender, aborted))
-        self._gate.has_work.set()
-        await aborted
+        await self._open.abort_later(sender)
 
     async def run(self) -> None:
         """
@@ -167,22 +164,15 @@ class Transactions:
 
     async def _one(self) -> None:
         async with asyncio.timeout(None) as limit:
-            await self._abort_those_left_open(limit)
+            await self._open.abort_those_left_open(limit)
             while not self._is_over():
                 await self._wait_for_work()
                 if self._gate.waiting:
                     await self._take_in(limit)
             await self._end(limit)
 
-    async def _abort_those_left_open(self, limit: asyncio.Timeout) -> None:
-        if not self._to_abort:
-            return
-        to_abort, self._to_abort = self._to_abort, []
-        await self._open.abort([sender for sender, _ in to_abort], limit)
-        _resolve(aborted for _, aborted in to_abort)
-
     def _is_over(self) -> bool:
-        if self._waiting or self._moved.partitions or self._to_abort or self._gate.spoiled:
+        if self._waiting or self._moved.partitions or self._open.to_abort or self._gate.spoiled:
             return True
         if self._open.began_s is None:
             return False
@@ -245,7 +235,7 @@ class Transactions:
         self.times.record(took_ms, round(1000 * now_s()))
         log.debug("positions.committed", partitions=len(offsets), took_ms=took_ms)
         self._settle(offsets)
-        _resolve(waiting)
+        resolve(waiting)
 
     async def _roll_back(self) -> None:
         """Aborts; what has landed is copied again."""
@@ -309,9 +299,3 @@ class Transactions:
             async with asyncio.timeout(ABORT_S):
                 await self._open.end(commit=False)
                 log.info("source.transaction_aborted", batches=self._landed.count)
-
-
-def _resolve(futures: Iterable[asyncio.Future[None]]) -> None:
-    for each in futures:
-        if not each.done():
-            each.set_result(None)

@@ -129,8 +129,7 @@ class Producer:
             return False
         if self._gate is not None and not sender.is_certain:
             raise SequenceLost(self._flow, f"{sender.target} is gone in mid-transaction")
-        sender.requeue_in_flight()
-        self._answered.set()
+        self.start_over(sender)
         return True
 
     def start_over(self, sender: PartitionSender) -> None:
