@@ -145,12 +145,16 @@ class ErrorPolicy:
 
         With tolerance all its offsets are passed over; the dead letter's value is its bytes. The
         partition is paused until that is written. If the batch's end is unknown, the partition
-        stops in any case.
+        stops in any case. In a transaction the letter follows all that was sent before it, and the
+        position passes it with the answer; until then the batch is read again.
         """
         position = partition.fetch.position or 0
         found = damaged_batch(records, position, partition.fetch.end)
         if not self._settings.tolerates or found is None:
             self.stop(partition, f"unreadable at offset {position}: {reason}")
+            return
+        has_landed = partition.is_sent and partition.fetch.pending_from is None
+        if self._producer.is_transactional and not has_landed:
             return
         failure = Failure(
             source=partition.source,

@@ -16,6 +16,7 @@ from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.outgoing_batch import OutgoingBatch, SendState
 from flows.source.send.producer import Producer
 from flows.source.send.send_queue import PartitionSender
+from flows.source.send.transaction_gate import TransactionGate
 from mm2.config.connector_settings import ErrorSettings
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.error_codes import Code
@@ -31,16 +32,15 @@ _TARGET = TopicPartition(TopicName("A.t"), 0)
 _BATCH = write_batch([Plain(offset=0, timestamp=3, key=b"k", value=b"v")])
 
 
-def _refused(
-    settings: ErrorSettings, code: int, data: bytes = _BATCH, *, count: int = 1
-) -> tuple[SendState, MirroredPartition]:
-    partition = MirroredPartition(_SOURCE, PartitionSender(_TARGET))
-    partition.fetch.move_to(9)
-    cluster = FakeCluster([(_TARGET, 0)], lambda: Trouble.NONE)
-    producer = Producer(
-        flow="A->B", client=cast("WireClient", cluster), identity=ProducerIdentity(5, 1)
-    )
-    tolerance = ErrorPolicy(
+def _producer(gate: TransactionGate | None = None) -> Producer:
+    client = cast("WireClient", FakeCluster([(_TARGET, 0)], lambda: Trouble.NONE))
+    return Producer(flow="A->B", client=client, identity=ProducerIdentity(5, 1), gate=gate)
+
+
+def _policy(
+    settings: ErrorSettings, producer: Producer, partition: MirroredPartition
+) -> ErrorPolicy:
+    return ErrorPolicy(
         settings,
         task=0,
         producer=producer,
@@ -48,6 +48,14 @@ def _refused(
         partitions={_SOURCE: partition},
         changed=lambda: None,
     )
+
+
+def _refused(
+    settings: ErrorSettings, code: int, data: bytes = _BATCH, *, count: int = 1
+) -> tuple[SendState, MirroredPartition]:
+    partition = MirroredPartition(_SOURCE, PartitionSender(_TARGET))
+    partition.fetch.move_to(9)
+    tolerance = _policy(settings, _producer(), partition)
     batch = OutgoingBatch(bytearray(data), 0, range(8, 8 + count), 3, len(data))
     return tolerance.refused(partition, partition.sender, batch, code), partition
 
@@ -96,6 +104,27 @@ async def test_a_refused_batch_that_cannot_be_read_is_skipped_as_its_bytes(cut: 
     assert (verdict, partition.error) == (SendState.WAIT, None)
     assert event["upstream_offset"] == 8
     assert event["value"] == repr(data)
+
+
+@pytest.mark.parametrize("is_transactional", [True, False])
+async def test_in_a_transaction_a_letter_follows_what_was_sent_before(
+    is_transactional: bool,
+) -> None:
+    partition = MirroredPartition(_SOURCE, PartitionSender(_TARGET))
+    partition.fetch.move_to(9)
+    partition.fetch.set_bounds(0, 20)
+    producer = _producer(TransactionGate("id") if is_transactional else None)
+    policy = _policy(error_settings(tolerates=True), producer, partition)
+    damaged = memoryview(write_batch([Plain(offset=9)]))
+    producer.send(partition.sender, _BATCH, [8])
+    with capture_logs() as logged:
+        policy.unreadable(partition, damaged, "why")
+        assert bool(logged) is not is_transactional
+        assert partition.fetch.is_held is not is_transactional
+        producer.drop(partition.sender)
+        policy.unreadable(partition, damaged, "why")
+    assert "source.record_skipped" in {each["event"] for each in logged}
+    assert partition.fetch.is_held
 
 
 def test_stopped_partitions_try_again_when_their_time_has_come_unless_they_were_given_up() -> None:
