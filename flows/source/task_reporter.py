@@ -39,8 +39,8 @@ from mm2.supervision import is_set_within
 log = structlog.get_logger()
 
 INTERVAL_S: Final = 1.0
-_QUIET_INTERVALS: Final = 3
-"""Intervals without a report while nothing changes; the task counts as lost much later."""
+_SIGN_OF_LIFE_S: Final = 3
+"""Seconds between reports while nothing changes; the task counts as lost much later."""
 
 _REPEAT_MS: Final = 60_000
 _MOST_IN_ONE_RECORD: Final = 1000
@@ -125,9 +125,10 @@ class TaskReporter:
         return max(1, min(_MOST_AT_ONCE, _MOST_OF_FLOW // max(1, self._tasks())))
 
     async def _until_due(self) -> None:
-        """Waits for changes, or until it is time for a sign of life."""
-        for _ in range(_QUIET_INTERVALS):
-            if await is_set_within(self._wake, aligned(INTERVAL_S)) or self._has_changes():
+        """Waits for changes, or for a sign of life: all tasks of a machine give it together."""
+        now = asyncio.get_running_loop().time
+        while not await is_set_within(self._wake, aligned(INTERVAL_S)):
+            if self._has_changes() or round(now()) % _SIGN_OF_LIFE_S == 0:
                 return
 
     def _has_changes(self) -> bool:

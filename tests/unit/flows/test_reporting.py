@@ -264,7 +264,7 @@ def test_what_holds_the_task_back_is_news() -> None:
     def limit(second: int) -> None:
         bench.pace = PaceProgress(byte_rate_limit=1.0 if second >= 4 else None)
 
-    assert bench.reported(6, limit) == [0, 3, 5]
+    assert bench.reported(6, limit) == [0, 3, 5, 6]
 
 
 def test_what_is_urgent_is_told_at_once_whether_anything_changed_or_not() -> None:
