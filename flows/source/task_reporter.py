@@ -126,9 +126,11 @@ class TaskReporter:
 
     async def _until_due(self) -> None:
         """Waits for changes, or for a sign of life: all tasks of a machine give it together."""
-        now = asyncio.get_running_loop().time
+        began = asyncio.get_running_loop().time()
         while not await is_set_within(self._wake, aligned(INTERVAL_S)):
-            if self._has_changes() or round(now()) % _SIGN_OF_LIFE_S == 0:
+            now = asyncio.get_running_loop().time()
+            is_due = round(now) % _SIGN_OF_LIFE_S == 0 or now - began >= _SIGN_OF_LIFE_S
+            if is_due or self._has_changes():
                 return
 
     def _has_changes(self) -> bool:

@@ -32,8 +32,8 @@ log = structlog.get_logger()
 _MOST_IN_A_SECOND: Final = 2_000
 """Positions that a task writes for good; of more, each is written less often."""
 
-_HEARTBEATS_S: Final = 5.0
-"""Between commits of heartbeats alone, of which one a second comes."""
+_HEARTBEATS_S: Final = 4.5
+"""Between commits of heartbeats alone, of which one a second comes: each five seconds."""
 
 Settled = Callable[[MirroredPartition, OutgoingBatch], None]
 """Learns of each batch that will not be undone any more, in order."""

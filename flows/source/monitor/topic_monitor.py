@@ -34,6 +34,9 @@ log = structlog.get_logger()
 _SETTINGS_KEPT_S: Final = 300.0
 _UNSURE_S: Final = 1.0
 _CHECKED_IN_A_SECOND: Final = 100
+_LATE_S: Final = 1.0
+"""So much later than its interval a check may come."""
+
 _STORE_EVERY_MS: Final = 3_600_000
 """How often the time of being complete is stored for a compacted topic without new records."""
 _CHECKS_BETWEEN: Final = 2
@@ -86,7 +89,7 @@ class TopicMonitor:
             self._wake.clear()
             await self._check(list(self._partitions.values()))
             with suppress(TimeoutError):
-                async with asyncio.timeout(aligned(math.ceil(self._pause_s))):
+                async with asyncio.timeout(aligned(self._pause_s)):
                     await self._wake.wait()
 
     @property
@@ -97,7 +100,8 @@ class TopicMonitor:
     @property
     def _interval_s(self) -> float:
         """Longer with thousands of partitions, so that checks cost no more than a few ms/s."""
-        return self._least_interval_s + len(self._partitions) / _CHECKED_IN_A_SECOND
+        interval_s = self._least_interval_s + len(self._partitions) / _CHECKED_IN_A_SECOND
+        return math.ceil(interval_s) if interval_s > 1 else interval_s
 
     async def _check(self, partitions: Sequence[MirroredPartition]) -> None:
         if not partitions:
@@ -171,7 +175,7 @@ class TopicMonitor:
 
     def _note_end(self, partition: MirroredPartition, end: int, retention_ms: int) -> None:
         now_ms, behind = self._now_ms(), partition.catching_up
-        seen_ms = int(_CHECKS_BETWEEN * self._interval_s * 1000)
+        seen_ms = int(_CHECKS_BETWEEN * (self._interval_s + _LATE_S) * 1000)
         kept_ms = max(retention_ms, seen_ms)
         gap = behind.look(partition.reached, end, now_ms=now_ms, retention_ms=kept_ms)
         if gap is not None:
