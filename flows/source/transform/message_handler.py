@@ -64,14 +64,16 @@ async def handled(handle: Handle, record: SourceRecord) -> Sequence[SourceRecord
         CancelledError: the task is cancelled.
         BaseException: whatever else it has raised.
     """
+    before = _cancellations()
     try:
         answer = handle(record)
         if isinstance(answer, list):
             records = answer
         else:
-            records = _listed(await _awaited(answer) if isinstance(answer, Awaitable) else answer)
+            found = await _awaited(answer, before) if isinstance(answer, Awaitable) else answer
+            records = _listed(found)
     except BaseException as error:
-        if not _would_end_the_task(error):
+        if not _would_end_the_task(error, before):
             raise
         raise TransformError(f"the handler has raised {error!r}") from error
     for each in records:
@@ -80,9 +82,12 @@ async def handled(handle: Handle, record: SourceRecord) -> Sequence[SourceRecord
     return records
 
 
-async def _awaited(answer: Awaitable[Handled]) -> Handled:
+async def _awaited(answer: Awaitable[Handled], before: int) -> Handled:
     """
     What an asynchronous handler returns.
+
+    Args:
+        before: how often the task had been cancelled before the handler was called.
 
     Raises:
         CancelledError: the task is cancelled; what the handler makes of that is no answer.
@@ -91,19 +96,20 @@ async def _awaited(answer: Awaitable[Handled]) -> Handled:
     try:
         return await answer
     finally:
-        if _is_cancelled():
+        if _cancellations() > before:
             raise asyncio.CancelledError
 
 
-def _is_cancelled() -> bool:
+def _cancellations() -> int:
+    """How often the task has been cancelled; handlers may have caught some of it."""
     task = asyncio.current_task()
-    return task is not None and bool(task.cancelling())
+    return 0 if task is None else task.cancelling()
 
 
-def _would_end_the_task(error: BaseException) -> bool:
+def _would_end_the_task(error: BaseException, before: int) -> bool:
     """Whether what a handler has raised would be taken for an error or an end of the task."""
     if isinstance(error, asyncio.CancelledError):
-        return not _is_cancelled()
+        return _cancellations() <= before
     return not isinstance(error, Exception | SystemExit | GeneratorExit) or isinstance(
         error, ClusterError
     )
