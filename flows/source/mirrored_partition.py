@@ -75,7 +75,8 @@ class MirroredPartition:
 
     def reached_after(self, batch: OutgoingBatch) -> int:
         """``reached`` once its landed batches count, of which this one is the last."""
-        return self._reached(batch.end, has_landed=self.sender.is_idle)
+        end = max(batch.end, self.progress.landed + 1)
+        return self._reached(end, has_landed=self.sender.is_idle)
 
     def _reached(self, landed: int, *, has_landed: bool) -> int:
         """Never less than before; ``landed`` is the end of what its copy has."""
@@ -100,7 +101,8 @@ class MirroredPartition:
     @property
     def is_sent(self) -> bool:
         """Whether the target has all that was sent of it; others may use the same senders."""
-        return not self.sender.has_own and self.routed.first_missing is None
+        is_copied = not self.sender.has_own and self.routed.first_missing is None
+        return is_copied and not self.progress.letters
 
     @property
     def is_idle(self) -> bool:
@@ -256,7 +258,7 @@ class MirroredPartition:
 
     def undo(self, batches: Sequence[OutgoingBatch]) -> None:
         """Goes back to the first of batches that an aborted transaction had."""
-        self.progress.undo(len(batches))
+        self.progress.undo(batches)
         if batches[0].start < self.fetch.handed_on:
             self.fetch.go_back(batches[0].start)
 

@@ -23,6 +23,7 @@ class CommitProgress:
             be written again.
         queued: bytes between fetch and acknowledgement.
         uncommitted: batches that the target has in an open transaction.
+        letters: dead letters that are on their way.
         records, bytes: acknowledged ones.
         latency_ms: highest age of a record when it was acknowledged, since the last report.
         skipped: records and unreadable offsets that ``errors.tolerance`` let pass.
@@ -40,6 +41,7 @@ class CommitProgress:
     committed: int | None = None
     queued: int = 0
     uncommitted: int = 0
+    letters: int = 0
     records: int = 0
     bytes: int = 0
     latency_ms: int = 0
@@ -108,9 +110,12 @@ class CommitProgress:
         self.queued -= batch.size
         self.uncommitted += 1
 
-    def undo(self, count: int) -> None:
-        """So many batches of an open transaction are aborted."""
-        self.uncommitted -= count
+    def undo(self, batches: Sequence[OutgoingBatch]) -> None:
+        """Batches of an open transaction are aborted; what was skipped behind them is met again."""
+        self.uncommitted -= len(batches)
+        stored = NO_OFFSET if self.committed is None else self.committed
+        before = max(stored, batches[0].start - 1)
+        self.mirrored, self.landed = min(self.mirrored, before), min(self.landed, before)
 
     def drop(self, batches: Sequence[OutgoingBatch]) -> int:
         """Batches will be sent again; returns their bytes."""
@@ -128,6 +133,18 @@ class CommitProgress:
     def count_skipped(self, count: int) -> None:
         """Records were left out, or offsets of the source could not be read."""
         self.skipped += count
+
+    def pass_over(self, offset: int) -> None:
+        """What the target is to have of ``offset`` is a dead letter, which it has."""
+        self.landed = max(self.landed, offset)
+
+    def begin_letter(self) -> None:
+        """A dead letter is on its way."""
+        self.letters += 1
+
+    def end_letter(self) -> None:
+        """It is there, or refused."""
+        self.letters -= 1
 
     def count_dead_letter(self) -> None:
         """The dead-letter topic has what was skipped."""

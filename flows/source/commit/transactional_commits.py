@@ -11,8 +11,8 @@ The order of a transaction (KIP-98, KIP-618, KIP-656):
 
 What goes wrong in between ends the task, which aborts. The next one begins where the last
 committed transaction ended, by the positions on the target. Only where the target takes some
-records of a source record and refuses others, the task goes on: all is aborted and copied again,
-but for that partition, which stops.
+records of a source record and refuses others, the task goes on unless there are dead letters: all
+is aborted and copied again, but for that partition, which stops.
 """
 
 from __future__ import annotations
@@ -238,8 +238,13 @@ class Transactions:
         resolve(waiting)
 
     async def _roll_back(self) -> None:
-        """Aborts; what has landed is copied again."""
-        if self._has_letters:  # their records were passed
+        """
+        Aborts; what has landed is copied again.
+
+        Raises:
+            TransactionLost: there are dead letters, whose records were passed.
+        """
+        if self._has_letters or any(each.progress.letters for each in self._partitions.values()):
             raise TransactionLost(self._flow, self._gate.spoiled)
         await self._open.end(commit=False)
         landed, self._landed = self._landed, LandedBatches()

@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 import structlog
@@ -90,7 +91,7 @@ class ErrorPolicy:
     def _retry_those_due(self) -> None:
         now = time.monotonic()
         for partition in list(self._stopped):
-            if self._partitions.get(partition.source) is not partition:
+            if not self._is_ours(partition):
                 self._stopped.discard(partition)
             elif partition.retry_at is not None and partition.retry_at <= now:
                 self._stopped.discard(partition)
@@ -120,7 +121,8 @@ class ErrorPolicy:
             self._producer.drop(sender)
             self.stop(partition, f"{_refusal(batch, code)}; {reason}")
 
-        self.report(failure, refused_record(batch, self._most_plain), delivered, failed)
+        record = refused_record(batch, self._most_plain)
+        self._write(partition, failure, record, delivered, failed)
         return SendState.WAIT
 
     def _is_worth_another(self, partition: MirroredPartition, offset: int) -> bool:
@@ -135,7 +137,7 @@ class ErrorPolicy:
         self._refused = {
             partition: left
             for partition, refused in self._refused.items()
-            if self._partitions.get(partition.source) is partition
+            if self._is_ours(partition)
             and (left := {o: s for o, s in refused.items() if o > partition.progress.mirrored})
         }
 
@@ -154,7 +156,8 @@ class ErrorPolicy:
             self.stop(partition, f"unreadable at offset {position}: {reason}")
             return
         has_landed = partition.is_sent and partition.fetch.pending_from is None
-        if self._producer.is_transactional and not has_landed:
+        if self._producer.is_transactional and not (has_landed and self._is_ours(partition)):
+            partition.fetch.pause(_CHECK_EVERY_S)
             return
         failure = Failure(
             source=partition.source,
@@ -173,11 +176,12 @@ class ErrorPolicy:
             if partition.fetch.position != position:
                 partition.fetch.resume()  # it went back meanwhile, and meets the batch again
                 return
+            self._pass_over(partition, found.offsets.stop - 1)
             partition.count_skipped(found.offsets)
             self.count_letter(partition)
 
         letter = DecodedRecord(position, _NO_TIMESTAMP, keyed_body(None, found.data))
-        self.report(failure, letter, delivered, failed)
+        self._write(partition, failure, letter, delivered, failed)
 
     async def failed_transform(
         self, partition: MirroredPartition, record: DecodedRecord, reason: str
@@ -219,6 +223,8 @@ class ErrorPolicy:
         resets = fetch.resets
         if self._producer.is_transactional:
             await self._producer.wait_until(lambda: partition.is_sent or fetch.resets != resets)
+            if not self._is_ours(partition):
+                fetch.go_back(failure.offset)
         if fetch.resets != resets:
             return None
         written: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
@@ -227,6 +233,7 @@ class ErrorPolicy:
             if fetch.resets == resets:
                 partition.progress.count_skipped(1)
                 self.count_letter(partition)
+                self._pass_over(partition, failure.offset)
                 fetch.hand_on(failure.offset + 1)
                 partition.advance_past_skipped()
             answered(None)
@@ -235,7 +242,7 @@ class ErrorPolicy:
             if not written.done():
                 written.set_result(refusal)
 
-        self.report(failure, record, delivered, answered)
+        self._write(partition, failure, record, delivered, answered)
         refusal = await written
         return refusal if fetch.resets == resets else None
 
@@ -253,6 +260,35 @@ class ErrorPolicy:
     ) -> None:
         """As ``DeadLetterWriter.write``."""
         self._letters.write(failure, record, delivered, failed)
+
+    def _write(
+        self,
+        partition: MirroredPartition,
+        failure: Failure,
+        record: DecodedRecord,
+        delivered: Callable[[], None],
+        failed: Callable[[str], None],
+    ) -> None:
+        """As ``report``; the partition is not given up meanwhile."""
+        if self._settings.dead_letter_topic is None:
+            self.report(failure, record, delivered, failed)
+            return
+        progress = partition.progress
+        progress.begin_letter()
+
+        def ended(then: Callable[..., None], *reason: str) -> None:
+            progress.end_letter()
+            then(*reason)
+
+        self.report(failure, record, partial(ended, delivered), partial(ended, failed))
+
+    def _pass_over(self, partition: MirroredPartition, offset: int) -> None:
+        """In a transaction, positions pass a record with its letter, whatever is sent behind it."""
+        if self._producer.is_transactional:
+            partition.progress.pass_over(offset)
+
+    def _is_ours(self, partition: MirroredPartition) -> bool:
+        return self._partitions.get(partition.source) is partition
 
     def stop(self, partition: MirroredPartition, reason: str) -> None:
         """Stops a partition, and lets it try again after ``errors.retry.delay.max.ms``."""

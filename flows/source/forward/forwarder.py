@@ -146,7 +146,7 @@ def read_failed(fetch: FetchState, error: ValueError) -> bool:
     """
     count = _MOST_CORRUPT_READS if isinstance(error, TooLarge) else 1
     failed_reads = fetch.count_failed_reads(count)
-    fetch.pause(_FIRST_PAUSE_S * 2**failed_reads)
+    fetch.pause(_FIRST_PAUSE_S * 2 ** min(failed_reads, _MOST_CORRUPT_READS))
     return failed_reads >= _MOST_CORRUPT_READS
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncio import TimerHandle
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -56,6 +57,7 @@ class PartitionSender:
         ends_inside: whether the last batch that the target took, or was left out, is partial.
         used_at: when a batch was queued last, in seconds.
         last_error: the last error, for reports; None after a success.
+        retry: when it is released after a failure.
     """
 
     target: TopicPartition
@@ -77,6 +79,7 @@ class PartitionSender:
     ends_inside: bool = False
     used_at: float = 0.0
     last_error: str | None = None
+    retry: TimerHandle | None = None
 
     @property
     def active_records(self) -> int:
@@ -238,6 +241,8 @@ class PartitionSender:
         The sequence numbers go back with it: a log that knows this producer expects the next one,
         a new log takes any.
         """
+        if self.retry is not None:
+            self.retry.cancel()
         self.drop_unacked()
         self.recovered()
         self.is_known = self.is_held = self.ends_inside = False

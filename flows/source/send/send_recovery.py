@@ -169,7 +169,7 @@ class Recovery:
             self.free_memory(sender)
         doublings = min(sender.attempts - 1, _MOST_DOUBLINGS)
         delay = min(BACKOFF_FIRST_S * 2**doublings, _BACKOFF_MOST_S)
-        asyncio.get_running_loop().call_later(delay, self._release, sender)
+        sender.retry = asyncio.get_running_loop().call_later(delay, self._release, sender)
 
     def _refused(self, sender: PartitionSender, code: int) -> None:
         first, *others = sender.queue

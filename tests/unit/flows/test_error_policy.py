@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 from flows.source.fetch.memory_budget import MemoryBudget
 from flows.source.forward.error_policy import ErrorPolicy
 from flows.source.forward.record_batch import HEADER_SIZE
+from flows.source.forward.record_body import DecodedRecord
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.outgoing_batch import OutgoingBatch, SendState
 from flows.source.send.producer import Producer
@@ -19,6 +20,7 @@ from flows.source.send.send_queue import PartitionSender
 from flows.source.send.transaction_gate import TransactionGate
 from mm2.config.connector_settings import ErrorSettings
 from mm2.core.model import TopicName, TopicPartition
+from mm2.core.positions.log_identity import Lineage
 from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.wire_client import WireClient
@@ -125,6 +127,45 @@ async def test_in_a_transaction_a_letter_follows_what_was_sent_before(
         policy.unreadable(partition, damaged, "why")
     assert "source.record_skipped" in {each["event"] for each in logged}
     assert partition.fetch.is_held
+
+
+async def test_in_a_transaction_no_letter_is_written_of_a_partition_that_was_given_up() -> None:
+    ours, given_up = (MirroredPartition(_SOURCE, PartitionSender(_TARGET)) for _ in range(2))
+    given_up.fetch.move_to(10)
+    policy = _policy(error_settings(tolerates=True), _producer(TransactionGate("id")), ours)
+    with capture_logs() as logged:
+        await policy.failed_transform(given_up, DecodedRecord(9, 0, b""), "why")
+    assert logged == []
+    assert given_up.fetch.position == 9
+
+
+def test_what_an_aborted_transaction_had_is_met_again_with_what_was_skipped_behind() -> None:
+    partition = MirroredPartition(_SOURCE, PartitionSender(_TARGET))
+    partition.continue_from(4, Lineage())
+    landed, skipped = (
+        OutgoingBatch(bytearray(), 0, offsets, 0, 0) for offsets in (range(5, 10), range(10, 11))
+    )
+    partition.fetch.move_to(11)
+    partition.landed(landed)
+    partition.skip(skipped)
+    assert partition.progress.mirrored == 10
+    partition.undo([landed])
+    progress = partition.progress
+    assert (progress.mirrored, progress.landed, progress.uncommitted) == (4, 4, 0)
+    assert (partition.fetch.position, progress.has_moved) == (5, False)
+
+
+def test_a_transaction_has_the_position_behind_its_letter_whatever_is_queued_then() -> None:
+    partition = MirroredPartition(_SOURCE, PartitionSender(_TARGET))
+    partition.continue_from(4, Lineage())
+    landed, queued = (
+        OutgoingBatch(bytearray(), 0, offsets, 0, 0) for offsets in (range(5, 10), range(11, 20))
+    )
+    partition.fetch.move_to(20)
+    partition.landed(landed)
+    partition.progress.pass_over(10)
+    partition.sender.queue.append(queued)
+    assert partition.reached_after(landed) == 11
 
 
 def test_stopped_partitions_try_again_when_their_time_has_come_unless_they_were_given_up() -> None:

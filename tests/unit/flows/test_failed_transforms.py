@@ -56,6 +56,22 @@ async def test_a_dead_letter_counts_only_where_nothing_went_back_meanwhile() -> 
         assert bench.partition.progress.dead_letters == (not goes_back)
 
 
+async def test_a_partition_is_sent_only_when_its_letters_are() -> None:
+    bench = StageBench(_unchanged, errors=_LETTERS)
+    policy = bench.stage._errors
+    for refused in (True, False):
+        failing = asyncio.create_task(policy.failed_transform(bench.partition, _RECORD, "broken"))
+        await asyncio.sleep(0)
+        assert not bench.partition.is_sent
+        if refused:
+            batch = OutgoingBatch(bytearray(), 0, [5], 0, 0)
+            policy._letters._refused(batch, Code.MESSAGE_TOO_LARGE)
+        else:
+            policy._letters._delivered()
+        await failing
+        assert bench.partition.is_sent
+
+
 async def test_a_body_that_cannot_be_read_is_the_value_of_its_dead_letter() -> None:
     bench = StageBench(_unchanged, errors=_LETTERS)
     policy = bench.stage._errors
