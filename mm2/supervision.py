@@ -155,7 +155,7 @@ async def run_periodically(
         at_once: whether the first run is now or after one interval.
     """
     now = asyncio.get_running_loop().time
-    due = now() if at_once else now() + aligned(interval_s)
+    due = now() if at_once else now() + aligned(interval_s, at_least=True)
     while True:
         await asyncio.sleep(max(0.0, due - now()))
         try:

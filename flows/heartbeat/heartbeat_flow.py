@@ -73,8 +73,8 @@ async def _beat(
     producer = data_producer_properties(config.worker, config.heartbeat.properties, 0)
     chain = chain_of_bytes(config.heartbeat.properties)
     async with Writer(config.flow.target, producer.properties) as writer:
+        await asyncio.sleep(aligned(interval_s, at_least=True))
         while True:
-            await asyncio.sleep(aligned(interval_s))
             heartbeat = Heartbeat(config.flow.source, config.flow.target, _now_ms())
             try:
                 await send(writer, topic, heartbeat, chain)
@@ -85,6 +85,7 @@ async def _beat(
                 await asyncio.sleep(_PAUSE_S)
             else:
                 await report.after(heartbeat.timestamp_ms, writer)
+            await asyncio.sleep(aligned(interval_s))
 
 
 async def send(

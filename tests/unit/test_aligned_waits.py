@@ -17,6 +17,10 @@ async def test_a_wait_of_whole_seconds_ends_at_the_nearest_second(seconds: float
     assert aligned(seconds) == pytest.approx(seconds, abs=0.5)
 
 
+async def test_a_wait_that_is_not_to_be_shorter_ends_at_the_next_second() -> None:
+    assert 1 <= aligned(1.0, at_least=True) <= 2
+
+
 @pytest.mark.parametrize("seconds", [0.0, 0.5, 0.999, 1.2, 60.5])
 async def test_others_stay_as_they_are(seconds: float) -> None:
     assert aligned(seconds) == seconds
