@@ -41,6 +41,9 @@ _POSITIONS = TopicName("positions")
 _LATE_S = 0.5
 """By then all that a task has sent has arrived."""
 
+_FAILS_EACH, _FAILS = 8, 5
+"""Of so many offsets, the one whose record a transform fails for."""
+
 _TROUBLES = sorted(set(Trouble) - {Trouble.CORRUPT, Trouble.THROTTLED, Trouble.OVERTAKEN})
 
 
@@ -144,12 +147,14 @@ class _Task:
         )
 
     async def _fetch(self, mirrored: MirroredPartition) -> None:
-        """Reads on, batch by batch, again what was dropped; passes markers over."""
+        """Reads on, batch by batch, again what was dropped; passes over what is not copied."""
         end = self._logs[mirrored.source.partition]
         while True:
             at = mirrored.fetch.position or 0
-            count = min(1 + at % 3, end - at)
-            if count:
+            count = min(1 + at % 3, end - at, (_FAILS - at) % _FAILS_EACH or 1)
+            if count and _fails(at):
+                await self._pass_over(mirrored, at)
+            elif count:
                 offsets = list(filter(_is_record, range(at, at + count)))
                 records = [Plain(offset=n, value=b"%d" % at) for n, at in enumerate(offsets)]
                 if records:
@@ -158,10 +163,24 @@ class _Task:
                 mirrored.advance_past_skipped()
             await asyncio.sleep(0.01 + 0.02 * (at % 2))
 
+    async def _pass_over(self, mirrored: MirroredPartition, at: int) -> None:
+        """As the error policy does where records that fail are only logged."""
+        resets = mirrored.fetch.resets
+        await self._producer.wait_until(lambda: mirrored.is_sent or mirrored.fetch.resets != resets)
+        if mirrored.fetch.resets == resets:
+            mirrored.progress.pass_over(at)
+            mirrored.fetch.move_to(at + 1)
+            mirrored.advance_past_skipped()
+
 
 def _is_record(offset: int) -> bool:
-    """The others are markers of the source's own transactions."""
-    return offset % 4 not in {0, 3}
+    """The others are markers of the source's own transactions, or fail."""
+    return offset % 4 not in {0, 3} and not _fails(offset)
+
+
+def _fails(offset: int) -> bool:
+    """Whether a transform fails for the record, which ``errors.tolerance`` lets pass."""
+    return offset % _FAILS_EACH == _FAILS
 
 
 def _positions(cluster: TransactionalCluster) -> dict[TopicPartition, int]:

@@ -244,7 +244,9 @@ class Transactions:
         Raises:
             TransactionLost: there are dead letters, whose records were passed.
         """
-        if self._has_letters or any(each.progress.letters for each in self._partitions.values()):
+        # Of those that are given up, it has some records still.
+        partitions = {*self._partitions.values(), *self._landed.batches}
+        if self._has_letters or any(each.progress.letters for each in partitions):
             raise TransactionLost(self._flow, self._gate.spoiled)
         await self._open.end(commit=False)
         landed, self._landed = self._landed, LandedBatches()
