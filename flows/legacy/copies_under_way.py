@@ -131,7 +131,9 @@ class CopiesUnderWay:
             self._fail(f"{failure.source}: {failure.reason}")
             await asyncio.Event().wait()
         batch = source.take(BatchOffsets([failure.offset]))
-        self._errors.report(failure, record, partial(self._left_out, source, batch), self._fail)
+        self._errors.letters.write(
+            failure, record, partial(self._left_out, source, batch), self._fail
+        )
 
     def forget(self, partition: MirroredPartition) -> None:
         """The stream has lost a partition: what was not sent yet is dropped."""
@@ -198,7 +200,7 @@ class CopiesUnderWay:
                 self._left_out(*self._take(batch))
 
         failure = Failure(source=where, offset=offsets.first, stage=PRODUCED, code=code)
-        self._errors.report(failure, refused_record(batch), delivered, self._fail)
+        self._errors.letters.write(failure, refused_record(batch), delivered, self._fail)
         return SendState.WAIT
 
     def _left_out(self, source: SourceCopies, batch: BatchOffsets) -> None:

@@ -77,7 +77,7 @@ class ErrorPolicy:
         self._refused: dict[MirroredPartition, dict[int, float]] = {}
         self._stopped: set[MirroredPartition] = set()
         self._has_stopped = asyncio.Event()
-        self._letters = DeadLetterWriter(settings, task=task, producer=producer, changed=changed)
+        self.letters = DeadLetterWriter(settings, task=task, producer=producer, changed=changed)
 
     async def run(self) -> None:
         """Lets stopped partitions try again when their time has come, until cancelled."""
@@ -200,7 +200,7 @@ class ErrorPolicy:
                 code=Code.UNKNOWN_SERVER_ERROR,
                 reason=reason,
             )
-            refusal = await self._write_letter(partition, failure, record)
+            refusal = await self._pass_with_letter(partition, failure, record)
             if refusal is None:
                 return
             reason = f"{reason}; {refusal}"
@@ -210,7 +210,7 @@ class ErrorPolicy:
         else:
             self.stop(partition, reason)
 
-    async def _write_letter(
+    async def _pass_with_letter(
         self, partition: MirroredPartition, failure: Failure, record: DecodedRecord
     ) -> str | None:
         """
@@ -251,16 +251,6 @@ class ErrorPolicy:
         if self._settings.dead_letter_topic is not None:
             partition.progress.count_dead_letter()
 
-    def report(
-        self,
-        failure: Failure,
-        record: DecodedRecord,
-        delivered: Callable[[], None],
-        failed: Callable[[str], None],
-    ) -> None:
-        """As ``DeadLetterWriter.write``."""
-        self._letters.write(failure, record, delivered, failed)
-
     def _write(
         self,
         partition: MirroredPartition,
@@ -269,9 +259,9 @@ class ErrorPolicy:
         delivered: Callable[[], None],
         failed: Callable[[str], None],
     ) -> None:
-        """As ``report``; the partition is not given up meanwhile."""
+        """As ``DeadLetterWriter.write``; the partition is not given up meanwhile."""
         if self._settings.dead_letter_topic is None:
-            self.report(failure, record, delivered, failed)
+            self.letters.write(failure, record, delivered, failed)
             return
         progress = partition.progress
         progress.begin_letter()
@@ -280,7 +270,7 @@ class ErrorPolicy:
             progress.end_letter()
             then(*reason)
 
-        self.report(failure, record, partial(ended, delivered), partial(ended, failed))
+        self.letters.write(failure, record, partial(ended, delivered), partial(ended, failed))
 
     def _pass_over(self, partition: MirroredPartition, offset: int) -> None:
         """In a transaction, positions pass a record with its letter, whatever is sent behind it."""

@@ -139,15 +139,19 @@ async def test_in_a_transaction_no_letter_is_written_of_a_partition_that_was_giv
     assert given_up.fetch.position == 9
 
 
-def test_what_an_aborted_transaction_had_is_met_again_with_what_was_skipped_behind() -> None:
+def _in_a_transaction() -> tuple[MirroredPartition, OutgoingBatch]:
+    """A partition that is committed up to 4, and has a batch up to 9 in the open transaction."""
     partition = MirroredPartition(_SOURCE, PartitionSender(_TARGET))
     partition.continue_from(4, Lineage())
-    landed, skipped = (
-        OutgoingBatch(bytearray(), 0, offsets, 0, 0) for offsets in (range(5, 10), range(10, 11))
-    )
+    batch = OutgoingBatch(bytearray(), 0, range(5, 10), 0, 0)
+    partition.landed(batch)
+    return partition, batch
+
+
+def test_what_an_aborted_transaction_had_is_met_again_with_what_was_skipped_behind() -> None:
+    partition, landed = _in_a_transaction()
     partition.fetch.move_to(11)
-    partition.landed(landed)
-    partition.skip(skipped)
+    partition.skip(OutgoingBatch(bytearray(), 0, range(10, 11), 0, 0))
     assert partition.progress.mirrored == 10
     partition.undo([landed])
     progress = partition.progress
@@ -156,15 +160,10 @@ def test_what_an_aborted_transaction_had_is_met_again_with_what_was_skipped_behi
 
 
 def test_a_transaction_has_the_position_behind_its_letter_whatever_is_queued_then() -> None:
-    partition = MirroredPartition(_SOURCE, PartitionSender(_TARGET))
-    partition.continue_from(4, Lineage())
-    landed, queued = (
-        OutgoingBatch(bytearray(), 0, offsets, 0, 0) for offsets in (range(5, 10), range(11, 20))
-    )
+    partition, landed = _in_a_transaction()
     partition.fetch.move_to(20)
-    partition.landed(landed)
     partition.progress.pass_over(10)
-    partition.sender.queue.append(queued)
+    partition.sender.queue.append(OutgoingBatch(bytearray(), 0, range(11, 20), 0, 0))
     assert partition.reached_after(landed) == 11
 
 

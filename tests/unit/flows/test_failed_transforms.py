@@ -38,7 +38,7 @@ async def test_a_refused_dead_letter_takes_nothing_forward_that_went_back_meanwh
     failing = asyncio.create_task(policy.failed_transform(bench.partition, _RECORD, "broken"))
     await asyncio.sleep(0)
     fetch.go_back(2)
-    policy._letters._refused(OutgoingBatch(bytearray(), 0, [5], 0, 0), Code.MESSAGE_TOO_LARGE)
+    policy.letters._refused(OutgoingBatch(bytearray(), 0, [5], 0, 0), Code.MESSAGE_TOO_LARGE)
     await failing
     assert (fetch.position, bench.partition.error) == (2, None)
 
@@ -51,7 +51,7 @@ async def test_a_dead_letter_counts_only_where_nothing_went_back_meanwhile() -> 
         await asyncio.sleep(0)
         if goes_back:
             bench.partition.fetch.go_back(2)
-        policy._letters._delivered()
+        policy.letters._delivered()
         await failing
         assert bench.partition.progress.dead_letters == (not goes_back)
 
@@ -65,9 +65,9 @@ async def test_a_partition_is_sent_only_when_its_letters_are() -> None:
         assert not bench.partition.is_sent
         if refused:
             batch = OutgoingBatch(bytearray(), 0, [5], 0, 0)
-            policy._letters._refused(batch, Code.MESSAGE_TOO_LARGE)
+            policy.letters._refused(batch, Code.MESSAGE_TOO_LARGE)
         else:
-            policy._letters._delivered()
+            policy.letters._delivered()
         await failing
         assert bench.partition.is_sent
 
@@ -78,9 +78,9 @@ async def test_a_body_that_cannot_be_read_is_the_value_of_its_dead_letter() -> N
     broken = DecodedRecord(5, 0, b"\x01\x7e")
     failing = asyncio.create_task(policy.failed_transform(bench.partition, broken, "broken"))
     await asyncio.sleep(0)
-    (letter,) = policy._letters._sender.queue
+    (letter,) = policy.letters._sender.queue
     assert [each.value for each in read_batch(letter.data)] == [b"\x01\x7e"]
-    policy._letters._delivered()
+    policy.letters._delivered()
     await failing
 
 
