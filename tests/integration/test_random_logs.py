@@ -6,7 +6,6 @@ consumer of the copy sees what a consumer of the source sees, or what transforms
 from __future__ import annotations
 
 import asyncio
-from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Final
@@ -20,14 +19,13 @@ from flows.source.transform.column_handle import compile_columns
 from flows.source.transform.handler_batches import compile_handler_batches
 from mm2.client.load_translation import read_translation
 from mm2.config.connector_settings import TransformSettings
-from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_translation import OffsetTranslation
 from mm2.kafka.wire.compression import CODEC_NAMES
 from mm2.protocol.bundle_spec import OffsetSyncSpec
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
-from tests.support.random_logs import KINDS, Author, clean
+from tests.support.random_logs import KINDS, Author, check_translation, clean
 from tests.support.records import Sample, create_topic, ends, everything, produce
 from tests.support.specs import data_settings
 from tests.support.topics import delete_before
@@ -185,13 +183,4 @@ def test_what_transforms_make_of_random_logs_comes_once_over_kills_and_translati
         made = [each for each in left for _ in range((each.timestamp_ms or 0) % 3)]
         found = everything(cluster_b.bootstrap, bench.remote(topic), settings=_COMMITTED)
         assert [each.content for each in found] == [each.content for each in made]
-        last = translation.translate(TopicPartition(TopicName(topic), 0), made[-1].offset)
-        # Before it may be what ended the transaction before it.
-        assert last is not None
-        next_read = found[bisect_left([each.offset for each in found], last)]
-        wanted_next = found[bisect_left([each.offset for each in made], made[-1].offset)]
-        assert next_read.offset == wanted_next.offset
-        for offset in range(made[-1].offset):
-            where = translation.translate(TopicPartition(TopicName(topic), 0), offset)
-            unread = bisect_left([each.offset for each in made], offset)
-            assert where is None or where <= found[unread].offset, f"{topic}: {offset} at {where}"
+        check_translation(translation, topic, made, found)

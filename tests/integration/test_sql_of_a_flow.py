@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-from bisect import bisect_left
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -12,11 +11,10 @@ from typing import Final
 import pytest
 
 from mm2.client.load_translation import read_translation
-from mm2.core.model import TopicName, TopicPartition
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, one_way
-from tests.support.random_logs import KINDS, Author, clean
+from tests.support.random_logs import KINDS, Author, check_translation, clean
 from tests.support.records import (
     Sample,
     committed,
@@ -257,9 +255,4 @@ def test_what_sql_leaves_of_random_logs_comes_once_over_a_kill_and_translation_s
     for topic in topics:
         made, found = wanted(topic), copies(topic)
         assert [each.content for each in found] == [each.content for each in made]
-        where = None
-        for offset in range(made[-1].offset + 1):
-            where = translation.translate(TopicPartition(TopicName(topic), 0), offset)
-            unread = bisect_left([each.offset for each in made], offset)
-            assert where is None or where <= found[unread].offset, f"{topic}: {offset} at {where}"
-        assert where == found[-1].offset
+        check_translation(translation, topic, made, found)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -14,10 +15,12 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._resource import ResourceType
 
+from mm2.core.model import TopicName, TopicPartition
+from mm2.core.translation.offset_translation import OffsetTranslation
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.raw import log_of
-from tests.support.records import CODECS, DEADLINE_S
+from tests.support.records import CODECS, DEADLINE_S, Sample
 
 _CLEANED_WITHIN_S = 15.0
 COMPACTED: Final = {
@@ -129,6 +132,29 @@ class Author:
             "linger.ms": 20,
         }
         return Producer({**common, **more})
+
+
+def check_translation(
+    translation: OffsetTranslation, topic: str, made: Sequence[Sample], found: Sequence[Sample]
+) -> None:
+    """
+    A translated offset leads to the copy of the first unread record, or to one before it.
+
+    That of the last record leads to its own first copy.
+
+    Args:
+        made: what the copies were made of, one for each, in their order.
+        found: the copies.
+    """
+    sources, copies = [each.offset for each in made], [each.offset for each in found]
+    where = None
+    for offset in range(sources[-1] + 1):
+        where = translation.translate(TopicPartition(TopicName(topic), 0), offset)
+        unread = copies[bisect_left(sources, offset)]
+        assert where is None or where <= unread, f"{topic}: {offset} at {where}"
+    # Between the two may be what ended a transaction.
+    assert where is not None
+    assert copies[bisect_left(copies, where)] == copies[bisect_left(sources, sources[-1])]
 
 
 def _has_gaps(cluster: Cluster, topic: str) -> bool:

@@ -13,7 +13,10 @@ def test_each_part_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     # Garbage is collected before each part: what earlier tests have left is not to be gone through.
     gc.collect()
     gc.freeze()
-    assert main(["--partitions", "200", "400", "--bundles", "4"]) == 0
+    try:
+        assert main(["--partitions", "200", "400", "--bundles", "4"]) == 0
+    finally:
+        gc.unfreeze()
     table = capsys.readouterr().out
     found = list(costs(200, 4))
     assert all(name in table for name, _, _ in found)
