@@ -66,7 +66,7 @@ _OBEYED: Final = (
     _worker("offset.flush.interval.ms", Type.LONG, "60000",
         "How often positions are committed, in ms. Left out, it is 1000 here, where Java takes"
         " 60000. A task that writes more than 2,000 positions a second waits longer. Those of"
-        " heartbeats alone are committed each 5 s at most, unless it is exactly once.",
+        " heartbeats alone are committed each 5 s, except exactly once.",
         mm2_default="1000", field="offset_flush_interval", effects=TASKS),
     _worker("offset.flush.timeout.ms", Type.LONG, "5000", "Longest wait for such a commit, in ms.",
         ignored="a commit is waited for, however long it takes; copying goes on meanwhile"),
