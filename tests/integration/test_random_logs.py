@@ -127,6 +127,11 @@ def _translation(bench: Bench) -> OffsetTranslation:
     return asyncio.run(read_translation("target", properties, syncs_topic=syncs, runs_topic=runs))
 
 
+def _copies(sample: Sample) -> int:
+    """How many copies ``by_time`` makes."""
+    return (sample.timestamp_ms or 0) % 3
+
+
 def _await_end(bench: Bench) -> None:
     """Waits until all is copied."""
     topics = list(bench.topics)
@@ -167,6 +172,7 @@ def test_what_transforms_make_of_random_logs_comes_once_over_kills_and_translati
             eventually(lambda: sum(ends(cluster_b.bootstrap, remotes)), until=aim.__le__)
     author.write(30)
     author.end_all()
+    author.write_last(_copies)
     wanted = {
         topic: everything(cluster_a.bootstrap, topic, settings=_COMMITTED) for topic in topics
     }
@@ -180,7 +186,7 @@ def test_what_transforms_make_of_random_logs_comes_once_over_kills_and_translati
     for topic, records in wanted.items():
         lost = [each for each in gaps if topic == late]
         left = [r for r in records if not any(first <= r.offset < end for first, end in lost)]
-        made = [each for each in left for _ in range((each.timestamp_ms or 0) % 3)]
+        made = [each for each in left for _ in range(_copies(each))]
         found = everything(cluster_b.bootstrap, bench.remote(topic), settings=_COMMITTED)
         assert [each.content for each in found] == [each.content for each in made]
         check_translation(translation, topic, made, found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Final
@@ -20,7 +20,7 @@ from mm2.core.translation.offset_translation import OffsetTranslation
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.raw import log_of
-from tests.support.records import CODECS, DEADLINE_S, Sample
+from tests.support.records import CODECS, DEADLINE_S, Sample, everything
 
 _CLEANED_WITHIN_S = 15.0
 COMPACTED: Final = {
@@ -86,6 +86,13 @@ class Author:
         for number in range(2):
             self._end(number)
 
+    def write_last(self, is_copied: Callable[[Sample], object]) -> None:
+        """Ends each topic with a record that is copied; LogAppendTime may need some attempts."""
+        for topic in self.topics:
+            self.tick(topic)
+            while not is_copied(everything(self.cluster.bootstrap, topic)[-1]):
+                self.tick(topic)
+
     def tick(self, topic: str) -> None:
         """A record that lets an earlier segment end."""
         self.clock_ms += 1_000
@@ -140,7 +147,8 @@ def check_translation(
     """
     A translated offset leads to the copy of the first unread record, or to one before it.
 
-    That of the last record leads to its own first copy.
+    That of the last record leads to its own first copy. A task that is killed may not have
+    published the runs of its last copies, so the last record is one of a task that stops.
 
     Args:
         made: what the copies were made of, one for each, in their order.
