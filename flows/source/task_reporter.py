@@ -58,7 +58,7 @@ _TROUBLE: Final = slice(6)
 _AT_ONCE: Final = 100
 """Up to so many partitions are all checked each time."""
 
-_LATER_MS: Final = 5
+_LATER_MS: Final = 10
 """For each one more, the check of all is so much later; activity is reported at once."""
 
 _LATEST_MS: Final = 10_000

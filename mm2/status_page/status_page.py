@@ -25,7 +25,7 @@ MOST_WATCHERS: Final = 32
 
 _WATCHED_EVERY_S: Final = 2.0
 _UNWATCHED_EVERY_S: Final = 10.0
-_MOST_OF_A_CORE: Final = 0.0005
+_MOST_OF_A_CORE: Final = 0.0002
 """For samples that nobody may ever see: those of thousands of partitions are taken less often."""
 
 _EVENTS: Final = 60

@@ -89,8 +89,8 @@ class TotalsKeeper:
 
 def _state(total: CopyTotal) -> object:
     """What differs if there is something to store; not the time, which goes on without news."""
-    run = total.last.run if total.last else ""
-    return total.counts, run, total.is_over, total.open_at
+    run, counts = (total.last.run, total.last.counts) if total.last else ("", None)
+    return total.before, total.unreported, run, counts, total.is_over, total.open_at
 
 
 def _told_ms(total: CopyTotal) -> int:

@@ -61,6 +61,7 @@ class FlowSnapshot:
         lease: of the leader, or the last one; None if there never was one.
         assignments: what each bundle has, of whatever epoch.
         reports: the last one of each bundle.
+        errors: why partitions have stopped, as they were reported last.
         totals: what all tasks together have copied of partitions.
         task_bytes: what each task has copied since it is followed, by its number.
         checkpoint_latencies: of checkpoints by group, topic and partition, and when they were told.
@@ -77,6 +78,7 @@ class FlowSnapshot:
         self.assignments: dict[int, Assignment] = {}
         self.reports: dict[int, BundleProgress] = {}
         self.partitions: dict[TopicPartition, SeenPartition] = {}
+        self.errors: dict[TopicPartition, str] = {}
         self.totals: dict[TopicPartition, CopyTotal] = defaultdict(CopyTotal)
         self.task_bytes: Counter[int] = Counter()
         self.checkpoint_latencies: dict[tuple[str, str, int], tuple[CheckpointLatency, int]] = {}
@@ -209,6 +211,10 @@ class FlowSnapshot:
                 known = self.partitions[source] = SeenPartition(each, report.time_ms)
                 known.catching_up.begin(each.end - each.lag, report.time_ms)
             known.take(each, report)
+            if each.error is not None:
+                self.errors[source] = each.error
+            else:
+                self.errors.pop(source, None)
             if is_new:
                 self._count(source, report, each)
         for remote in active:

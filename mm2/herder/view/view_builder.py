@@ -254,13 +254,9 @@ class _ViewBuilder:
         return max(0, self._now_ms - report.time_ms)
 
     def _errors(self, assignment: Assignment) -> str | None:
-        known = self._snapshot.partitions
+        errors = self._snapshot.errors
         return trace_of(
-            {
-                where: error
-                for where in assignment.partitions
-                if where in known and (error := known[where].last.error) is not None
-            }
+            {where: error for where, error in errors.items() if where in assignment.partitions}
         )
 
 

@@ -13,9 +13,9 @@ from tests.support.status_page import FakeViews, flows_of
 
 
 @pytest.mark.parametrize(
-    ("took_s", "pause_s"), [(0.001, 10), (0.005, 10), (0.05, 100), (3.0, 6_000)], ids=str
+    ("took_s", "pause_s"), [(0.001, 10), (0.002, 10), (0.02, 100), (3.0, 15_000)], ids=str
 )
-def test_samples_take_no_more_than_half_a_thousandth_of_a_core(
+def test_samples_take_no_more_than_a_five_thousandth_of_a_core(
     monkeypatch: pytest.MonkeyPatch, took_s: float, pause_s: float
 ) -> None:
     pauses: list[float] = []
