@@ -150,6 +150,26 @@ def test_what_a_handler_answers_when_it_is_cancelled_does_not_count(
     assert bench.progress()[topic, 0].position == 0
 
 
+def test_a_handler_that_cancels_its_own_task_stops_its_partition_and_nothing_is_lost(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+) -> None:
+    over = tmp_path / "over"
+    transforms = TransformSettings(handler=f"{_HANDLERS}:CancelsItself", handler_args=str(over))
+    bench = _bench(cluster_a, cluster_b, unique, transforms, partitions=2, exactly_once=True)
+    (topic,) = bench.topics
+    values = [b"1", b"cancel", b"2"]
+    produce(cluster_a.bootstrap, topic, [Sample(value=value) for value in values])
+    with bench.running():
+        eventually(lambda: "cancels its own" in (bench.progress()[topic, 0].error or ""))
+        produce(cluster_a.bootstrap, topic, [Sample(value=b"3", partition=1)])
+        eventually(lambda: bench.progress()[topic, 1].position == 0)
+    over.touch()
+    with bench.running():
+        eventually(lambda: bench.progress()[topic, 0].position == 2)
+    found = _values(cluster_b, bench.remote(topic))
+    assert Counter(found) == Counter([*values, b"3"])
+
+
 def test_exactly_once_others_go_on_while_the_target_refuses_a_part_of_what_a_record_became(
     cluster_a: Cluster, cluster_b: Cluster, unique: str
 ) -> None:

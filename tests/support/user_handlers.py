@@ -110,6 +110,22 @@ class GivesUp:
         return []
 
 
+class CancelsItself:
+    """Cancels the task that calls it at the value ``cancel``, until a file is there."""
+
+    def init(self, args: str) -> None:
+        """Takes the path of the file."""
+        self._over = Path(args)
+
+    async def handle(self, record: SourceRecord) -> list[SourceRecord]:
+        """The record itself."""
+        task = asyncio.current_task()
+        if record.value == b"cancel" and task is not None and not self._over.exists():
+            task.cancel()
+            await asyncio.sleep(0)
+        return [record]
+
+
 class FailsAndWaits(Waits):
     """Fails at ``bad``, and waits at ``hold``."""
 

@@ -260,7 +260,7 @@ async def test_any_error_of_a_target_is_that_of_a_record() -> None:
             return await super().sender(where, like)
 
     bench = StageBench(in_arrow("spread"), errors=error_settings(tolerates=True))
-    bench.stage._routes = Failing()
+    bench.stage._transform._routes = Failing()
     await bench.copy(numbered(0, 1, 2))
     assert bench.values == [b"2"]
     assert bench.partition.progress.skipped == 2

@@ -185,7 +185,7 @@ async def test_a_stuck_sender_of_others_holds_up_what_is_routed_to_it() -> None:
     there = PartitionSender(TopicPartition(TopicName("elsewhere"), 0))
     there.attempts = STUCK_AFTER
     seen = [(partition.is_stuck, partition.is_sent)]
-    bench.stage._changed._route(partition, there, encode([_RECORD], UNCOMPRESSED))
+    bench.stage._transform._changed._route(partition, there, encode([_RECORD], UNCOMPRESSED))
     seen.append((partition.is_stuck, partition.is_sent))
     there.queue.clear()
     there.queue.append(OutgoingBatch(bytearray(), 0, [9], 0, 0))  # another partition's

@@ -140,7 +140,7 @@ async def test_an_answer_that_nobody_takes_is_closed(monkeypatch: pytest.MonkeyP
     async def is_taken_away(*_: object) -> None:
         del bench.partitions[SOURCE]
 
-    monkeypatch.setattr(bench.stage, "_by_record", is_taken_away)
+    monkeypatch.setattr(bench.stage._transform, "_by_record", is_taken_away)
     running = asyncio.create_task(bench.stage.run())
     bench.take(numbered(0, 1))
     await bench.freed.wait()

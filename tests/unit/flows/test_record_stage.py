@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import cast
 
@@ -178,6 +180,64 @@ async def test_a_handler_that_returns_what_cannot_be_sent_stops_its_partition(
     assert "the transform fails at offset 1" in bench.partition.error
     assert bench.partition.fetch.position == 1
     assert bench.budget.used == len(bench.sent[0].data)
+
+
+def _cancel_own_task() -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+
+
+async def _waits_cancelled() -> None:
+    _cancel_own_task()
+    await asyncio.sleep(0)
+
+
+async def _goes_on_cancelled() -> None:
+    """As libraries do that know nothing of ``Task.uncancel``."""
+    with suppress(asyncio.CancelledError):
+        await _waits_cancelled()
+
+
+@pytest.mark.parametrize("cancelled", [_waits_cancelled, _goes_on_cancelled])
+@pytest.mark.parametrize("went_back", [False, True])
+async def test_a_handler_that_cancels_its_own_task_stops_its_partition(
+    *, cancelled: Callable[[], Awaitable[None]], went_back: bool
+) -> None:
+    is_odd = True
+
+    async def cancels(record: SourceRecord) -> list[SourceRecord]:
+        if record.offset == 1 and is_odd:
+            if went_back:
+                bench.partition.fetch.go_back(0)
+                bench.take(numbered(0, 1, 2))
+            await cancelled()
+        return [record]
+
+    bench = StageBench(cancels)
+    async with bench.running():
+        bench.take(numbered(0, 1, 2))
+        await bench.until_done()
+        assert "cancels its own asyncio task, at offset 0" in (bench.partition.error or "")
+        assert (bench.partition.fetch.position, bench.sent, bench.budget.used) == (0, [], 0)
+        is_odd = False
+        bench.partition.retry()
+        bench.take(numbered(0, 1, 2))
+    assert bench.values == [b"0", b"1", b"2"]
+
+
+async def test_a_handler_that_cancels_its_task_when_all_is_sent_stops_nothing() -> None:
+    def cancels(record: SourceRecord) -> list[SourceRecord]:
+        _cancel_own_task()
+        return [record]
+
+    bench = StageBench(cancels)
+    async with bench.running():
+        bench.take(numbered(0))
+        await bench.until_done()
+        bench.take(numbered(1))
+    assert bench.values == [b"0", b"1"]
+    assert bench.partition.error is None
 
 
 def fails_at_one(record: SourceRecord) -> list[SourceRecord]:
