@@ -100,6 +100,7 @@ class TaskReporter:
         self._last_pace: tuple[int, PaceProgress] | None = None
         self._active: dict[TopicPartition, MirroredPartition] = {}
         self._all_at_ms = 0
+        self._turns = 1
         self._wake = asyncio.Event()
         self.generation = 0
 
@@ -150,7 +151,9 @@ class TaskReporter:
         """
         now_ms = self._now_ms()
         changes = list(self._changes())
+        self._turns = 1
         if most is not None and len(changes) > most:
+            self._turns = -(-len(changes) // most)
             changes = nsmallest(most, changes, key=self._urgency)
         changed = [
             (fingerprint, partition_report(partition, now_ms)) for fingerprint, partition in changes
@@ -174,6 +177,7 @@ class TaskReporter:
             pace=self._pace(),
             load=self._load(),
             is_last=is_last,
+            turn_ms=round(1000 * INTERVAL_S) * self._turns,
         )
         key, value = encode_progress(progress)
         try:

@@ -19,13 +19,16 @@ class WindowedRate:
     _seen: deque[tuple[int, int]] = field(default_factory=deque)
     _run: Hashable = None
     _before: int = 0
+    _turns_ms: int = 0
 
-    def observe(self, total: int, *, run: Hashable, at_ms: int) -> None:
+    def observe(self, total: int, *, run: Hashable, at_ms: int, turn_ms: int = 0) -> None:
         """
         Learns a total.
 
         Args:
             run: names the run that counts.
+            turn_ms: after how long it is reported again while it changes; a window is two of these
+                at least.
             at_ms: when; what comes out of order counts as of the newest time.
         """
         if self._seen:
@@ -33,14 +36,19 @@ class WindowedRate:
             if run != self._run:
                 self._before = self._seen[-1][1]
         self._run = run
+        self._turns_ms = 2 * turn_ms
         self._seen.append((at_ms, self._before + total))
         # One report from before the window stays: it tells the total where the window begins.
-        while len(self._seen) > 1 and self._seen[1][0] <= at_ms - self.window_ms:
+        while len(self._seen) > 1 and self._seen[1][0] <= at_ms - self._span_ms:
             self._seen.popleft()
+
+    @property
+    def _span_ms(self) -> int:
+        return max(self.window_ms, self._turns_ms)
 
     def rate(self, now_ms: int) -> float:
         """What was added per second in the window before ``now_ms``; zero if that is not known."""
-        begin_ms = now_ms - self.window_ms
+        begin_ms = now_ms - self._span_ms
         if not self._seen or self._seen[-1][0] <= begin_ms:
             return 0.0
         before = (seen for seen in reversed(self._seen) if seen[0] <= begin_ms)

@@ -177,6 +177,7 @@ class BundleProgress:
         pace: what holds it back.
         load: what it has under way.
         is_last: whether the task has drained and committed, and writes nothing more.
+        turn_ms: after how long a partition that is active is reported again.
     """
 
     bundle: int
@@ -188,6 +189,7 @@ class BundleProgress:
     pace: PaceProgress = PaceProgress()
     load: LoadProgress = LoadProgress()
     is_last: bool = False
+    turn_ms: int = 1_000
 
     @property
     def run(self) -> str:

@@ -62,6 +62,7 @@ class SeenFlow:
         at_ms: int = NOW,
         epoch: int = 7,
         is_last: bool = False,
+        turn_ms: int = 1_000,
     ) -> None:
         """A task reports."""
         progress = BundleProgress(
@@ -72,6 +73,7 @@ class SeenFlow:
             pid=1,
             partitions=partitions,
             is_last=is_last,
+            turn_ms=turn_ms,
         )
         self.snapshot.apply_progress(self.record(*encode_progress(progress)))
 

@@ -11,6 +11,9 @@ from mm2.core.rates import WindowedRate
 from mm2.protocol.progress_records import BundleProgress, PartitionProgress
 
 _WINDOW_MS: Final = 10_000
+_LONGEST_TURN_MS: Final = 60_000
+"""That of 1.2 million active partitions. What claims a longer one may not fill the memory."""
+
 _NEVER_MS: Final = 1 << 62
 
 
@@ -35,11 +38,12 @@ class SeenPartition:
     def take(self, progress: PartitionProgress, report: BundleProgress) -> None:
         """Takes in what a task reports of it."""
         run, at_ms = report.run, report.time_ms
+        turn_ms = min(report.turn_ms, _LONGEST_TURN_MS)
         self.last, self.at_ms, self.task = progress, at_ms, report.bundle
-        self.records.observe(progress.records, run=run, at_ms=at_ms)
-        self.bytes.observe(progress.bytes, run=run, at_ms=at_ms)
+        self.records.observe(progress.records, run=run, at_ms=at_ms, turn_ms=turn_ms)
+        self.bytes.observe(progress.bytes, run=run, at_ms=at_ms, turn_ms=turn_ms)
         if progress.end != NO_OFFSET:
-            self.lag.observe(progress.lag, run=None, at_ms=at_ms)
+            self.lag.observe(progress.lag, run=None, at_ms=at_ms, turn_ms=turn_ms)
             reached = progress.end - progress.lag
             self.catching_up.look(reached, progress.end, now_ms=at_ms, retention_ms=_NEVER_MS)
 

@@ -30,6 +30,14 @@ def test_a_rate_of_less_than_a_window_is_over_what_is_known() -> None:
     assert WindowedRate(10_000).rate(5_000) == 0
 
 
+@pytest.mark.parametrize("since_ms", [0, 1, 15_000, 29_999])
+def test_a_total_that_is_reported_more_seldom_has_a_longer_window(since_ms: int) -> None:
+    growth = WindowedRate(10_000)
+    for turn in range(5):
+        growth.observe(300 * turn, run="a", at_ms=30_000 * turn, turn_ms=30_000)
+    assert growth.rate(120_000 + since_ms) == pytest.approx(10)
+
+
 def test_a_new_run_counts_from_zero() -> None:
     growth = _growth((0, 0), (5_000, 100))
     growth.observe(0, run="b", at_ms=6_000)

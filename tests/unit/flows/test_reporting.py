@@ -36,10 +36,13 @@ class _Topic:
     def __init__(self) -> None:
         self.told: list[PartitionProgress] = []
         self.times: list[int] = []
+        self.turns_ms: list[int] = []
 
     async def send(self, topic: str, key: bytes, value: bytes, *, partition: int) -> None:
         del topic, key, partition
-        self.told += decode_progress(value).partitions
+        progress = decode_progress(value)
+        self.told += progress.partitions
+        self.turns_ms.append(progress.turn_ms)
         self.times.append(round(asyncio.get_running_loop().time()))
 
     def take(self) -> list[PartitionProgress]:
@@ -211,6 +214,7 @@ def test_thousands_of_active_partitions_take_turns_and_trouble_comes_first() -> 
         asyncio.run(bench.reporter.report(most=4))
         told.append(bench.topic.take())
     assert [len(each) for each in told] == [4] * 5
+    assert bench.topic.turns_ms[-5:] == [3_000] * 5, "nine take turns of four"
     assert "why" in [each.error for each in told[2]]
     others = {each.source for report in told for each in report} | {bench.one.source}
     assert others == bench.partitions.keys()

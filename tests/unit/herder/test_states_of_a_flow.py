@@ -112,6 +112,18 @@ def test_a_partition_that_nobody_has_spoken_of_is_unknown(flow: SeenFlow) -> Non
     assert view.totals.unknown == 1
 
 
+@pytest.mark.parametrize(("turn_ms", "rate"), [(30_000, 10), (1 << 60, 0)])
+def test_rates_of_partitions_that_take_turns_are_of_two_turns(
+    flow: SeenFlow, turn_ms: int, rate: float
+) -> None:
+    """What claims a turn of years has one of a minute."""
+    for turn in range(1, 4):
+        told = place(0, records=50 + 300 * turn)
+        flow.report(0, told, at_ms=NOW + 30_000 * turn, turn_ms=turn_ms)
+    found = flow.view(NOW + 90_000 + (200_000 if not rate else 25_000))
+    assert found.partitions[0].records_per_s == rate
+
+
 def test_clocks_of_the_flow_and_of_who_looks_may_differ(flow: SeenFlow) -> None:
     flow.report(0, place(0, records=50), at_ms=NOW + 5_000)
     assert flow.view(NOW - 60_000).is_led
