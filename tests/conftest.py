@@ -37,6 +37,7 @@ for _late in ("allure", "html.writer", "junitxml"):
     with suppress(ImportError):
         import_module(f"schemathesis.reporting.{_late}")
 
+_INTERPRETERS = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
 _CLUSTERS = pytest.StashKey[list[Cluster]]()
 
 
@@ -153,6 +154,17 @@ def _nothing_resolved() -> Iterator[None]:
     """Forgets what config providers of one test have read, which would be hidden in the next."""
     yield
     RESOLVED.clear()
+
+
+@pytest.fixture(autouse=True)
+def _interpreters_as_before() -> Iterator[None]:
+    """Takes back which interpreter a SparkContext of this process has chosen for Spark."""
+    before = {name: os.environ.get(name) for name in _INTERPRETERS}
+    yield
+    for name, value in before.items():
+        os.environ.pop(name, None)
+        if value is not None:
+            os.environ[name] = value
 
 
 @pytest.fixture
