@@ -14,7 +14,7 @@ from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, one_way
 from tests.support.sql_numbers import EXPRESSIONS, SqlNumbers
 
-pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.chaos]
+pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.chaos, pytest.mark.thorough]
 
 
 class _Runs(ExitStack):
@@ -46,9 +46,8 @@ class _Runs(ExitStack):
 @pytest.mark.parametrize(
     ("mode", "kills"),
     [
-        pytest.param("enabled", 3, id="exactly-once-3"),
-        pytest.param("enabled", 20, id="exactly-once-20", marks=pytest.mark.thorough),
-        pytest.param("disabled", 20, id="at-least-once-20", marks=pytest.mark.thorough),
+        pytest.param("enabled", 20, id="exactly-once-20"),
+        pytest.param("disabled", 20, id="at-least-once-20"),
     ],
 )
 def test_all_records_come_and_exactly_once_none_comes_twice(
