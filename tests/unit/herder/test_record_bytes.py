@@ -171,7 +171,7 @@ _WRITTEN: tuple[tuple[tuple[bytes, bytes], bytes, str], ...] = (
             'll":0,"age_ms":[],"replication_ms":[],"live_ms":[],"record_bytes":[],'
             '"left_out":0}],"pace":{"byte_rate_limit":null,"source_throttled_ms":0,"target_throttle'
             'd_ms":0},"load":{"buffer_bytes":0,"buffer_free_bytes":0,"active_record'
-            's":0,"commit_ms":[]},"is_last":true}'
+            's":0,"commit_ms":[]},"is_last":true,"turn_ms":1000}'
         ),
     ),
     (
