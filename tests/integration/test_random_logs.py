@@ -25,8 +25,14 @@ from mm2.protocol.bundle_spec import OffsetSyncSpec
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
-from tests.support.random_logs import KINDS, Author, check_translation, clean
-from tests.support.records import Sample, create_topic, ends, everything, produce
+from tests.support.random_logs import (
+    KINDS,
+    Author,
+    author_of_changed_logs,
+    check_translation,
+    clean,
+)
+from tests.support.records import Sample, create_topic, ends, everything
 from tests.support.specs import data_settings
 from tests.support.topics import delete_before
 
@@ -150,17 +156,8 @@ def test_what_transforms_make_of_random_logs_comes_once_over_kills_and_translati
     """One topic begins far from 0, and loses records that are not copied yet."""
     compile_columns()
     compile_handler_batches()
-    random, kinds = Random(kind), [{}, *KINDS[2:]]
-    topics = {f"{unique}-{n}": "cleanup.policy" in each for n, each in enumerate(kinds)}
-    for topic, each in zip(topics, kinds, strict=True):
-        create_topic(cluster_a.bootstrap, topic, configs=each)
-    late = next(iter(topics))
-    produce(cluster_a.bootstrap, late, [Sample(value=b"gone") for _ in range(500)])
-    delete_before(cluster_a, late, 500)
-    author = Author(cluster_a, random, topics)
-    author.write(120)
-    author.end_all()
-    clean(cluster_a, author)
+    author = author_of_changed_logs(cluster_a, Random(kind), unique, 120)
+    topics, late = author.topics, next(iter(author.topics))
     bench = _changing(cluster_a, cluster_b, list(topics), kind)
     remotes = list(map(bench.remote, topics))
     with bench.running():

@@ -14,7 +14,7 @@ from mm2.client.load_translation import read_translation
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, one_way
-from tests.support.random_logs import KINDS, Author, check_translation, clean
+from tests.support.random_logs import author_of_changed_logs, check_translation
 from tests.support.records import (
     Sample,
     committed,
@@ -24,7 +24,6 @@ from tests.support.records import (
     everything,
     produce,
 )
-from tests.support.topics import delete_before
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
@@ -200,18 +199,10 @@ def test_what_sql_leaves_of_random_logs_comes_once_over_a_kill_and_translation_s
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
     """Compacted topics, aborted transactions, and a topic that begins far from 0."""
-    kinds = [{}, *KINDS[2:]]
-    topics = {f"{unique}-{n}": "cleanup.policy" in each for n, each in enumerate(kinds)}
-    for topic, each in zip(topics, kinds, strict=True):
-        create_topic(cluster_a.bootstrap, topic, configs=each)
+    author = author_of_changed_logs(cluster_a, random.Random(1), unique, 80)
+    topics = author.topics
+    for topic in topics:
         create_topic(cluster_b.bootstrap, f"A.{topic}")
-    late = next(iter(topics))
-    produce(cluster_a.bootstrap, late, [Sample(value=b"gone") for _ in range(500)])
-    delete_before(cluster_a, late, 500)
-    author = Author(cluster_a, random.Random(1), topics)
-    author.write(80)
-    author.end_all()
-    clean(cluster_a, author)
     settings = {
         "A->B.transforms.sql.where": "unix_millis(timestamp) % 3 != 0",
         "A.consumer.isolation.level": "read_committed",

@@ -20,7 +20,8 @@ from mm2.core.translation.offset_translation import OffsetTranslation
 from tests.support.cluster import Cluster
 from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.raw import log_of
-from tests.support.records import CODECS, DEADLINE_S, Sample, everything
+from tests.support.records import CODECS, DEADLINE_S, Sample, create_topic, everything, produce
+from tests.support.topics import delete_before
 
 _CLEANED_WITHIN_S = 15.0
 COMPACTED: Final = {
@@ -139,6 +140,28 @@ class Author:
             "linger.ms": 20,
         }
         return Producer({**common, **more})
+
+
+def author_of_changed_logs(cluster: Cluster, random: Random, unique: str, steps: int) -> Author:
+    """
+    Topics of all kinds with some records, cleaned; the first one begins at offset 500.
+
+    Args:
+        unique: what their names begin with.
+        steps: of writing.
+    """
+    kinds = [{}, *KINDS[2:]]
+    topics = {f"{unique}-{n}": "cleanup.policy" in each for n, each in enumerate(kinds)}
+    for topic, each in zip(topics, kinds, strict=True):
+        create_topic(cluster.bootstrap, topic, configs=each)
+    late = next(iter(topics))
+    produce(cluster.bootstrap, late, [Sample(value=b"gone") for _ in range(500)])
+    delete_before(cluster, late, 500)
+    author = Author(cluster, random, topics)
+    author.write(steps)
+    author.end_all()
+    clean(cluster, author)
+    return author
 
 
 def check_translation(
