@@ -11,6 +11,7 @@ are checked, and all of them at longer intervals. Where thousands are active, th
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -100,7 +101,6 @@ class TaskReporter:
         self._last_pace: tuple[int, PaceProgress] | None = None
         self._active: dict[TopicPartition, MirroredPartition] = {}
         self._all_at_ms = 0
-        self._turns = 1
         self._wake = asyncio.Event()
         self.generation = 0
 
@@ -151,22 +151,24 @@ class TaskReporter:
         """
         now_ms = self._now_ms()
         changes = list(self._changes())
-        self._turns = 1
+        turns = 1
         if most is not None and len(changes) > most:
-            self._turns = -(-len(changes) // most)
+            turns = math.ceil(len(changes) / most)
             changes = nsmallest(most, changes, key=self._urgency)
         changed = [
             (fingerprint, partition_report(partition, now_ms)) for fingerprint, partition in changes
         ]
         for first in range(0, max(len(changed), 1), _MOST_IN_ONE_RECORD):
-            if not await self._write(changed[first : first + _MOST_IN_ONE_RECORD]):
+            if not await self._write(changed[first : first + _MOST_IN_ONE_RECORD], turns=turns):
                 return
 
     async def final_report(self) -> None:
         """Reports, after all else, that everything is committed; others may wait for that."""
         await self._write([], is_last=True)
 
-    async def _write(self, changed: Sequence[_Change], *, is_last: bool = False) -> bool:
+    async def _write(
+        self, changed: Sequence[_Change], *, turns: int = 1, is_last: bool = False
+    ) -> bool:
         progress = BundleProgress(
             bundle=self._spec.index,
             epoch=self._spec.epoch,
@@ -177,7 +179,7 @@ class TaskReporter:
             pace=self._pace(),
             load=self._load(),
             is_last=is_last,
-            turn_ms=round(1000 * INTERVAL_S) * self._turns,
+            turn_ms=round(1000 * INTERVAL_S) * turns,
         )
         key, value = encode_progress(progress)
         try:
