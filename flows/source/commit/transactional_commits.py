@@ -244,7 +244,7 @@ class Transactions:
         Raises:
             TransactionLost: there are dead letters, whose records were passed.
         """
-        # Of those that are given up, it has some records still.
+        # The transaction may have records of partitions that were given up since.
         partitions = {*self._partitions.values(), *self._landed.batches}
         if self._has_letters or any(each.progress.letters for each in partitions):
             raise TransactionLost(self._flow, self._gate.spoiled)

@@ -55,6 +55,9 @@ class ErrorPolicy:
         partitions: of the task; may change at any time.
         changed: called when a partition stops, skips records or may be fetched again.
         most_plain: bytes that a batch may have when it is decompressed.
+
+    Attributes:
+        letters: writes dead letters, or logs them where there is no topic for them.
     """
 
     def __init__(
