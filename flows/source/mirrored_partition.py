@@ -175,14 +175,15 @@ class MirroredPartition:
         """The target has a record already, before its ``remote_end``: it is not copied again."""
         self.fetch.move_to(offset + 1)
         self.progress.reach(offset)
-        self.remote.reach(remote_end)
-        if self.runs is not None:
-            self.runs.add(Run(offset, remote_end - 1, 1), self.logs)
+        self._found_copy(offset, remote_end - 1, remote_end)
 
     def found_copies(self, offset: int, first: int, remote_end: int) -> None:
         """The target has what a source record became already, from ``first`` to its end."""
         self.fetch.hand_on(offset + 1)
         self.advance_past_skipped()
+        self._found_copy(offset, first, remote_end)
+
+    def _found_copy(self, offset: int, first: int, remote_end: int) -> None:
         self.remote.reach(remote_end)
         if self.runs is not None:
             self.runs.add(Run(offset, first, 1), self.logs)
@@ -236,7 +237,7 @@ class MirroredPartition:
         self.progress.skip(batch)
         self.advance_past_skipped()
 
-    def count_skipped(self, offsets: range) -> None:
+    def skip_unreadable(self, offsets: range) -> None:
         """Skips offsets at its position that cannot be read, and goes on."""
         self.fetch.move_to(offsets.stop)
         self.fetch.reset_failed_reads()
@@ -252,15 +253,14 @@ class MirroredPartition:
     def dropped(self, batches: Sequence[OutgoingBatch]) -> int:
         """Goes back to the first record of batches to be sent again; returns their bytes."""
         first = next((b.start for b in batches if b.offsets), None)
-        if first is not None and first < self.fetch.handed_on:
-            self.fetch.go_back(first)
+        if first is not None:
+            self.fetch.go_back_before(first)
         return self.progress.drop(batches)
 
     def undo(self, batches: Sequence[OutgoingBatch]) -> None:
         """Goes back to the first of batches that an aborted transaction had."""
         self.progress.undo(batches)
-        if batches[0].start < self.fetch.handed_on:
-            self.fetch.go_back(batches[0].start)
+        self.fetch.go_back_before(batches[0].start)
 
     def acknowledge(self, batch: OutgoingBatch, now_ms: int, runs: Runs | None = None) -> None:
         """

@@ -129,7 +129,7 @@ def test_what_is_before_the_position_has_all_its_copies(
         if name == "hand_on":
             spread.hand_on(3)
         elif name == "drop":
-            spread.senders[where].requeue_in_flight()
+            spread.senders[where].drop_unacked()
         else:
             getattr(spread, name)(where)
         assert not spread.missing()

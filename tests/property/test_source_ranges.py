@@ -105,7 +105,7 @@ class CopiedPartition:
 
     def drop(self) -> None:
         self.sender.on_dropped = self.go_back
-        self.sender.requeue_in_flight()
+        self.sender.drop_unacked()
         self.sender.on_dropped = None
 
     def merge(self) -> None:

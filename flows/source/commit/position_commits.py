@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from flows.source.commit.positions_topic import Position, PositionsTopic, position_of
+from flows.source.commit.positions_topic import PositionsTopic, position_of
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.outgoing_batch import OutgoingBatch
 from flows.source.send.producer import Producer
@@ -163,7 +163,7 @@ class Positions:
         """
         async with self._one_at_a_time:
             began_s = time.monotonic()
-            written = await self._commit(list(partitions))
+            written = await self._commit(partitions)
             if written:
                 now_s = time.monotonic()
                 took_ms = round(1000 * (now_s - began_s))
@@ -174,28 +174,19 @@ class Positions:
     async def abort(self, sender: PartitionSender) -> None:
         """Nothing: there are no transactions."""
 
-    async def _commit(self, partitions: list[MirroredPartition]) -> int:
-        moved: list[tuple[MirroredPartition, int, PartitionSender]] = []
-        entries: dict[PartitionSender, list[Position]] = {}
-        for partition in (each for each in partitions if each.progress.has_moved):
-            sender = self._topic.sender_of(partition.source)
-            if sender.is_idle or sender in entries:
-                entries.setdefault(sender, []).append(
-                    position_of(partition, partition.progress.mirrored)
-                )
-                moved.append((partition, partition.progress.mirrored, sender))
-        if moved and self._before_commit is not None:
-            await self._before_commit([partition for partition, _, _ in moved])
-        for sender, pairs in entries.items():
-            self._topic.write(sender, pairs)
-        if not await self._producer.flush(entries, within_s=POSITIONS_S):
-            late = {
-                str(sender.target): sender.last_error for sender in entries if not sender.is_idle
-            }
+    async def _commit(self, partitions: Iterable[MirroredPartition]) -> int:
+        moved = [each for each in partitions if each.progress.has_moved]
+        positions = self._topic.by_sender(position_of(p, p.progress.mirrored) for p in moved)
+        sent = {sender: each for sender, each in positions.items() if sender.is_idle}
+        if sent and self._before_commit is not None:
+            await self._before_commit([p for each in sent.values() for p, _, _ in each])
+        self._topic.write(sent)
+        if not await self._producer.flush(sent, within_s=POSITIONS_S):
+            late = {str(sender.target): sender.last_error for sender in sent if not sender.is_idle}
             log.warning("positions.late", partitions=late, within_s=POSITIONS_S)
         self._topic.check(self._flow)
-        written = [(p, mirrored) for p, mirrored, sender in moved if sender.is_idle]
-        for partition, mirrored in written:
+        written = [each for sender in sent if sender.is_idle for each in sent[sender]]
+        for partition, mirrored, _ in written:
             partition.progress.commit(mirrored)
         return len(written)
 

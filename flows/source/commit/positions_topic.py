@@ -9,7 +9,7 @@ producer as the records: a task that has been replaced cannot turn one back.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import structlog
@@ -85,8 +85,19 @@ class PositionsTopic:
         """The way that the positions of a source partition take."""
         return self._place(partition)[1]
 
-    def write(self, sender: PartitionSender, positions: Iterable[Position]) -> None:
-        """Sends positions, which must be of this sender, as one batch."""
+    def by_sender(self, positions: Iterable[Position]) -> dict[PartitionSender, list[Position]]:
+        """Positions by the way that they take."""
+        found: dict[PartitionSender, list[Position]] = {}
+        for position in positions:
+            found.setdefault(self.sender_of(position[0].source), []).append(position)
+        return found
+
+    def write(self, positions: Mapping[PartitionSender, Sequence[Position]]) -> None:
+        """Sends positions, as one batch for each way that they take."""
+        for sender, each in positions.items():
+            self._write(sender, each)
+
+    def _write(self, sender: PartitionSender, positions: Sequence[Position]) -> None:
         now = self._now_ms()
         records = [
             DecodedRecord(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 import structlog
 
@@ -11,12 +12,16 @@ from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.outgoing_batch import OutgoingBatch
 from flows.source.send.send_queue import PartitionSender
 from flows.source.send.transaction_gate import TransactionGate
-from mm2.core.model import GroupId, TopicPartition
+from mm2.core.model import TopicPartition
 from mm2.errors import NotAuthorized
 from mm2.kafka.wire.error_codes import Code, code_name
 from mm2.kafka.wire.transactional_producer import TransactionalProducer
+from mm2.protocol.bundle_spec import ExactlyOnceSpec
 
 log = structlog.get_logger()
+
+_OF_TIMEOUT: Final = 0.7
+"""A transaction that takes this part of ``transaction.timeout.ms`` is given up."""
 
 
 def now_s() -> float:
@@ -110,10 +115,8 @@ class TransactionPartitions:
     """
     Makes partitions and the group's offsets part of a transaction; the first of them begins it.
 
-    Args:
-        limit_s: what is left of a transaction's time when it begins.
-
     Attributes:
+        limit_s: how long a transaction may take; it is given up then.
         began_s: when the open transaction began; None while none is open.
         is_offset_sent: whether offsets are on their way to the group's coordinator.
         to_abort: partitions in which an earlier transaction has left something open.
@@ -121,16 +124,14 @@ class TransactionPartitions:
 
     def __init__(
         self,
+        spec: ExactlyOnceSpec,
         gate: TransactionGate,
         coordinators: TransactionalProducer,
-        *,
-        group: GroupId,
-        limit_s: float,
     ) -> None:
         self._gate = gate
         self._coordinators = coordinators
-        self._group = group
-        self._limit_s = limit_s
+        self._group = spec.group
+        self.limit_s = _OF_TIMEOUT * spec.timeout_ms / 1000
         self._has_group = False
         self.began_s: float | None = None
         self.is_offset_sent = False
@@ -216,4 +217,4 @@ class TransactionPartitions:
     def _begin(self, limit: asyncio.Timeout) -> None:
         if self.began_s is None:
             self.began_s = now_s()
-            limit.reschedule(self.began_s + self._limit_s)
+            limit.reschedule(self.began_s + self.limit_s)

@@ -26,7 +26,7 @@ from typing import Final
 import structlog
 
 from flows.source.commit.position_commits import Settled
-from flows.source.commit.positions_topic import Position, PositionsTopic, position_of
+from flows.source.commit.positions_topic import PositionsTopic, position_of
 from flows.source.commit.transaction_partitions import (
     LandedBatches,
     MovedPositions,
@@ -52,9 +52,6 @@ log = structlog.get_logger()
 _CHECK_EVERY_S: Final = 1.0
 _SOON_S: Final = 0.001
 """Timers may fire a little early; without a minimum the loop would spin."""
-
-_OF_TIMEOUT: Final = 0.7
-"""A transaction that takes this part of ``transaction.timeout.ms`` is given up."""
 
 
 class TransactionStuck(FlowError):
@@ -90,10 +87,7 @@ class Transactions:
         self._topic = topic
         self._partitions = partitions
         self._on_settled = on_settled
-        self._limit_s = _OF_TIMEOUT * spec.timeout_ms / 1000
-        self._open = TransactionPartitions(
-            gate, coordinators, group=spec.group, limit_s=self._limit_s
-        )
+        self._open = TransactionPartitions(spec, gate, coordinators)
         self._landed = LandedBatches()
         self._has_letters = False
         self._moved = MovedPositions(partitions, refresh_s=spec.refresh_s)
@@ -157,8 +151,8 @@ class Transactions:
             while True:
                 await self._one()
         except TimeoutError as error:
-            message = f"a transaction did not end in {self._limit_s:g} s: {self._gate.unanswered()}"
-            raise TransactionStuck(self._flow, message) from error
+            took = f"a transaction did not end in {self._open.limit_s:g} s"
+            raise TransactionStuck(self._flow, f"{took}: {self._gate.unanswered()}") from error
         finally:
             await self._abort()
 
@@ -226,8 +220,7 @@ class Transactions:
             return
         if self._has_letters:
             self._moved.add(self._partitions.values())
-        offsets = self._moved.offsets()
-        offsets |= self._landed.offsets()
+        offsets = self._moved.offsets() | self._landed.offsets()
         if offsets:
             await self._write(offsets, limit)
         await self._open.end(commit=True)
@@ -259,18 +252,16 @@ class Transactions:
         self, offsets: Mapping[MirroredPartition, int], limit: asyncio.Timeout
     ) -> None:
         """Positions, in both places."""
-        senders: dict[PartitionSender, list[Position]] = {}
-        for partition, offset in offsets.items():
-            sender = self._topic.sender_of(partition.source)
-            position = position_of(partition, offset, self._landed.last(partition))
-            senders.setdefault(sender, []).append(position)
+        senders = self._topic.by_sender(
+            position_of(partition, offset, self._landed.last(partition))
+            for partition, offset in offsets.items()
+        )
         await self._open.add(senders, limit)
         for each in senders.keys() - self._gate.members:
             raise TransactionLost(self._flow, f"{each.target} cannot be written: {each.last_error}")
         await self._open.add_group()
         self._gate.last = senders
-        for sender, positions in senders.items():
-            self._topic.write(sender, positions)
+        self._topic.write(senders)
         group_offsets = {each.sender.target: offset + 1 for each, offset in offsets.items()}
         async with asyncio.TaskGroup() as group:
             group.create_task(self._producer.flush(senders), name="positions")

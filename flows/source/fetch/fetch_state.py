@@ -68,6 +68,11 @@ class FetchState:
         self.position, self.pending_from = offset, None
         self.resets += 1
 
+    def go_back_before(self, offset: int) -> None:
+        """Goes back to ``offset``, unless what was handed on ends before it."""
+        if offset < self.handed_on:
+            self.go_back(offset)
+
     def leave_pending(self, offset: int) -> None:
         """What was fetched from ``offset`` on is to be transformed."""
         if self.pending_from is None:

@@ -180,7 +180,7 @@ class ErrorPolicy:
                 partition.fetch.resume()  # it went back meanwhile, and meets the batch again
                 return
             self._pass_over(partition, found.offsets.stop - 1)
-            partition.count_skipped(found.offsets)
+            partition.skip_unreadable(found.offsets)
             self.count_letter(partition)
 
         letter = DecodedRecord(position, _NO_TIMESTAMP, keyed_body(None, found.data))

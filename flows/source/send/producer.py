@@ -34,9 +34,6 @@ from mm2.kafka.wire.wire_client import WireClient
 REQUEST_TIMEOUT_MS: Final = 30_000
 """Java's default of ``request.timeout.ms``."""
 
-_FORGOTTEN_AFTER_S: Final = 1.0
-"""A broker may be configured to forget idle producers at once (``producer.id.expiration.ms``)."""
-
 
 class Producer:
     """
@@ -102,10 +99,7 @@ class Producer:
 
         ``covers`` as in ``OutgoingBatch``.
         """
-        now = self._clock()
-        if sender.is_idle and now - sender.used_at > _FORGOTTEN_AFTER_S:
-            sender.is_known = False
-        sender.used_at = now
+        sender.touch(self._clock())
         batch, oldest = self._stamped(data, sender.sequence), oldest_timestamp(data)
         outgoing = OutgoingBatch(batch, sender.sequence, offsets, oldest, len(batch), covers=covers)
         outgoing.continues = covers is not None and sender.continues
@@ -135,7 +129,7 @@ class Producer:
     def start_over(self, sender: PartitionSender) -> None:
         """Drops all that is queued; of what was sent it must be certain whether it is appended."""
         self._ready.pop(sender, None)
-        sender.requeue_in_flight()
+        sender.drop_unacked()
         self._answered.set()
 
     def resume(self, sender: PartitionSender) -> None:
@@ -239,10 +233,7 @@ class Producer:
             batch = self._head(sender)
             if taken and size + len(batch.data) > self._max_request:
                 break
-            sender.queue.popleft()
-            batch.is_fixed = True
-            sender.flying.append(batch)
-            sender.unanswered += 1
+            sender.launch()
             size += len(batch.data)
             taken.append((sender, batch))
             del self._ready[sender]
@@ -284,10 +275,7 @@ class Producer:
 
     def _take_answers(self, sender: PartitionSender, trouble: str | None) -> None:
         """Reports what is appended in order, and deals with trouble once all answers are in."""
-        while sender.flying and sender.flying[0].is_appended:
-            sender.recovered()
-            sender.is_known = True
-            sender.appended(sender.flying.popleft())
+        sender.report_appended()
         if any(not batch.is_appended for batch in sender.flying if batch.answer is not None):
             sender.is_held = True
             self._ready.pop(sender, None)

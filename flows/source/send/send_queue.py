@@ -16,6 +16,9 @@ from mm2.kafka.wire.error_codes import MAYBE_APPENDED, SEQUENCE_LOST, Code
 MAX_IN_FLIGHT: Final = 5
 """Batches in flight for which a broker remembers sequence numbers (KIP-98)."""
 
+_FORGOTTEN_AFTER_S: Final = 1.0
+"""A broker may be configured to forget idle producers at once (``producer.id.expiration.ms``)."""
+
 STUCK_AFTER: Final = 4
 """Failed attempts in a row, which is after about a second and a half."""
 
@@ -138,6 +141,26 @@ class PartitionSender:
         """Whether batches of others than its owner are queued."""
         return any(batch.owner is not None for batch in self.queue)
 
+    def touch(self, now_s: float) -> None:
+        """A batch is queued; after a while without any the broker may not know the producer."""
+        if self.is_idle and now_s - self.used_at > _FORGOTTEN_AFTER_S:
+            self.is_known = False
+        self.used_at = now_s
+
+    def launch(self) -> None:
+        """The first batch that is queued is sent."""
+        batch = self.queue.popleft()
+        batch.is_fixed = True
+        self.flying.append(batch)
+        self.unanswered += 1
+
+    def report_appended(self) -> None:
+        """Reports batches that the target has, in order, up to the first that is not answered."""
+        while self.flying and self.flying[0].is_appended:
+            self.recovered()
+            self.is_known = True
+            self.appended(self.flying.popleft())
+
     def appended(self, batch: OutgoingBatch) -> None:
         """The target has the first batch that flew."""
         self.ends_inside = batch.is_partial
@@ -220,7 +243,7 @@ class PartitionSender:
                 if on_dropped is not None:
                     on_dropped([batch for batch in dropped if batch.owner is owner])
 
-    def drop_unacked(self) -> None:
+    def requeue_in_flight(self) -> None:
         """
         Queues again, in order, what flew and was not appended.
 
@@ -234,7 +257,7 @@ class PartitionSender:
             batch.is_doubtful = batch.is_doubtful or may_be_there
             batch.answer = None
 
-    def requeue_in_flight(self) -> None:
+    def drop_unacked(self) -> None:
         """
         Drops all that is not appended; only when nothing is unanswered.
 
@@ -243,7 +266,7 @@ class PartitionSender:
         """
         if self.retry is not None:
             self.retry.cancel()
-        self.drop_unacked()
+        self.requeue_in_flight()
         self.recovered()
         self.is_known = self.is_held = self.ends_inside = False
         self._drop(0)

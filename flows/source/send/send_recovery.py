@@ -92,7 +92,7 @@ class Recovery:
             self._release(sender)
             return
         code = sender.flying[0].answer or 0
-        sender.drop_unacked()
+        sender.requeue_in_flight()
         sender.failed(code, trouble or code_name(code))
         where = f"{sender.target} on {self._alias}"
         if code in FENCED:
@@ -145,16 +145,16 @@ class Recovery:
         """Drops all that is queued; a transaction with some records of a source offset is void."""
         if self._spoil is not None and sender.ends_inside:
             self._spoil(f"{sender.target} takes some records of a source record and refuses others")
-        sender.requeue_in_flight()
+        sender.drop_unacked()
 
     def free_memory(self, sender: PartitionSender) -> None:
         """
         Gives back what a stuck sender keeps in memory; nothing of it may be unanswered.
 
         Of what the target surely does not have only the first record is left, with all others that
-        were made of the same source record. It goes on asking
-        whether the trouble is over, and is not counted: however many partitions are stuck, the
-        memory is there for the others. A batch that cannot be read is kept whole.
+        were made of the same source record. It goes on asking whether the trouble is over, and is
+        not counted: however many partitions are stuck, the memory is there for the others. A batch
+        that cannot be read is kept whole.
         """
         sender.trim()
         if (batch := sender.spare) is not None:

@@ -366,7 +366,7 @@ def test_what_is_passed_over_counts_as_mirrored_once_nothing_before_it_is_under_
 def test_unreadable_offsets_behind_a_batch_count_when_that_has_arrived() -> None:
     bench = IntakeBench()
     bench.take(write_batch(_plain(0)))
-    bench.partition.count_skipped(range(1, 5))
+    bench.partition.skip_unreadable(range(1, 5))
     assert bench.partition.progress.mirrored == -1
     batch = bench.sender.queue.popleft()
     bench.partition.landed(batch)

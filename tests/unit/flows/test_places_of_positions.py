@@ -72,5 +72,5 @@ def test_a_position_is_newer_than_one_that_stands_elsewhere_by_a_clock_ahead_of_
     topic = _topic(iter([1] * 9), sent)
     plain, outdone = (MirroredPartition(each, PartitionSender(each)) for each in _SOURCES[:2])
     outdone.progress.elsewhere_ms = _NOW_MS + 5_000
-    topic.write(topic.sender_of(plain.source), [position_of(plain, 3), position_of(outdone, 4)])
+    topic.write(topic.by_sender([position_of(plain, 3), position_of(outdone, 4)]))
     assert sent.times == {TopicPartition(TopicName("offsets"), 0): [_NOW_MS, _NOW_MS + 5_001]}

@@ -354,7 +354,7 @@ async def test_a_position_waits_for_what_goes_elsewhere(is_first: bool) -> None:
 async def test_a_partition_goes_back_to_what_was_dropped_elsewhere() -> None:
     bench, elsewhere = await routed_bench()
     take(bench, bench.sender)
-    elsewhere.requeue_in_flight()
+    elsewhere.drop_unacked()
     assert bench.partition.fetch.position == 0
     assert bench.partition.progress.mirrored == -1
     await bench.copy(numbered(0, 1, 2))
