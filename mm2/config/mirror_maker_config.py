@@ -62,6 +62,8 @@ class MirrorMakerConfig:
 
     Args:
         environment: variables for the environment provider; those of the process by default.
+        answers: what config providers said when the file was read. It counts while they say
+            nothing: a secret may be missing while it is renewed.
 
     Raises:
         ConfigErrors: Java would reject the file.
@@ -70,6 +72,7 @@ class MirrorMakerConfig:
     raw: Mapping[str, str]
     lines: Mapping[str, int] = field(default_factory=dict)
     environment: Mapping[str, str] | None = None
+    answers: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
     originals: Mapping[str, str] = field(init=False)
     """All keys, expressions resolved by the automatic providers (C061)."""
     parsed: Mapping[str, Value] = field(init=False)
@@ -77,8 +80,8 @@ class MirrorMakerConfig:
 
     def __post_init__(self) -> None:
         try:
-            providers = automatic_providers(self.raw, self.environment).showing(self._shown)
-            resolved = providers.resolve_all(self.raw)
+            providers = automatic_providers(self.raw, self.environment)
+            resolved = providers.showing(self._shown, self.answers).resolve_all(self.raw)
         except ConfigError as error:
             raise ConfigErrors([self.located(error)]) from error
         object.__setattr__(self, "originals", resolved)
@@ -236,7 +239,7 @@ class MirrorMakerConfig:
     def _providers(self) -> Providers:
         names = self._list("config.providers")
         found = listed_providers(names, self.originals, self.environment)
-        return found.showing(self._shown)
+        return found.showing(self._shown, self.answers)
 
     @cached_property
     def _of_all_connectors(self) -> dict[str, Setting]:

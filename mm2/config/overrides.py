@@ -182,7 +182,9 @@ def _altered(
     names = {file_key(flow, key) for key in changes}
     lines = {name: line for name, line in maker.lines.items() if name not in names}
     raw = _raw(maker, flow, changes)
-    return MirrorMakerConfig(raw=raw, lines=lines, environment=maker.environment)
+    return MirrorMakerConfig(
+        raw=raw, lines=lines, environment=maker.environment, answers=maker.answers
+    )
 
 
 def _raw(maker: MirrorMakerConfig, flow: SourceAndTarget, changes: Changes) -> dict[str, str]:

@@ -240,7 +240,12 @@ class _Draft:
         """Java goes on with the text of an expression that has no value, to no use."""
         for key in dict.fromkeys(each.key for each in settings.values()):
             text = self.layers.raw.get(key or "", "")
-            if "${" in text and (expression := self.layers.unanswered(text)):
+            try:
+                expression = self.layers.unanswered(text) if "${" in text else None
+            except ConfigError as error:
+                self._add([ConfigError(f"{key}: {error.message}", key=key, value=text)], {})
+                continue
+            if expression is not None:
                 message = f"{key}: nobody has a value for {expression}"
                 self._add([ConfigError(message, key=key, value=expression)], {})
 

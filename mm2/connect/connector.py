@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -26,6 +27,7 @@ from mm2.core.model import (
 )
 from mm2.errors import ConfigError, ConfigErrors
 
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _ALIASES: Final = ("source.cluster.alias", "target.cluster.alias")
 
 
@@ -58,7 +60,7 @@ def read_connector(
         ConfigErrors: everything that is wrong with it.
     """
     lines = lines or {}
-    mistakes: list[ConfigError] = []
+    mistakes = _unwritable(config)
     name = _required(config, "name", mistakes)
     source, target = (_required(config, key, mistakes) for key in _ALIASES)
     try:
@@ -68,7 +70,10 @@ def read_connector(
     if mistakes:
         raise ConfigErrors(sorted((with_line(each, lines) for each in mistakes), key=by_line))
     layers = ConnectorLayers(name=name, kind=kind, own=config, lines=lines, worker=worker)
-    flow = single_flow(layers, SourceAndTarget(ClusterAlias(source), ClusterAlias(target)))
+    try:
+        flow = single_flow(layers, SourceAndTarget(ClusterAlias(source), ClusterAlias(target)))
+    except ConfigError as error:
+        raise ConfigErrors([layers.located(error)]) from error
     _check_refusals(flow, kind)
     _check_classes(flow, config, worker)
     warnings = [str(with_line(each, lines)) for each in unread_keys(config, connector_advice)]
@@ -78,6 +83,15 @@ def read_connector(
         config=dict(config),
         flow=replace(flow, parts=(kind.part,), warnings=(*flow.warnings, *warnings)),
     )
+
+
+def _unwritable(config: Mapping[str, str]) -> list[ConfigError]:
+    """Halves of characters, which JSON has and neither Kafka nor a file can hold."""
+    return [
+        ConfigError(f"{key!r}: the key or its value has half of a character (a lone surrogate)")
+        for key, value in config.items()
+        if _SURROGATE.search(key) or _SURROGATE.search(value)
+    ]
 
 
 def _required(config: Mapping[str, str], key: str, mistakes: list[ConfigError]) -> str:

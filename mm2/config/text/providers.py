@@ -20,6 +20,8 @@ from mm2.core.java_regex import JavaPattern
 from mm2.errors import ConfigError
 
 _PACKAGE: Final = "org.apache.kafka.common.config.provider."
+_MOST_BYTES: Final = 1 << 20
+"""Of a file with values."""
 
 
 class Provider(Protocol):
@@ -60,16 +62,34 @@ class FileProvider:
         Reads one key of the file at ``path``.
 
         Raises:
-            ConfigError: the file cannot be read, is not UTF-8, or has a malformed escape.
+            ConfigError: the file cannot be read, is larger than a mebibyte, is not UTF-8, or has a
+                malformed escape.
         """
         file = self._paths.path(path) if path else None
         if file is None:
             return None
         try:
-            text = file.read_bytes().decode("utf-8")
+            text = _text(file)
         except (OSError, ValueError) as error:
             raise ConfigError(f"Could not read properties from file {path}: {error}") from error
         return _parsed(path, text).get(key)
+
+
+def _text(file: Path) -> str:
+    """
+    A whole file; clients of REST may name any path, also of what never ends or keeps one waiting.
+
+    Raises:
+        OSError: it cannot be read, or is no regular file.
+        ValueError: it is too large, or is not UTF-8.
+    """
+    if not file.is_file() and file.exists():
+        raise OSError("not a regular file")
+    with file.open("rb") as stream:
+        data = stream.read(_MOST_BYTES + 1)
+    if len(data) > _MOST_BYTES:
+        raise ValueError(f"more than {_MOST_BYTES} bytes")
+    return data.decode("utf-8")
 
 
 def _parsed(path: str, text: str) -> Mapping[str, str]:
@@ -92,7 +112,8 @@ class DirectoryProvider:
         Reads the file called ``key`` in the directory ``path``.
 
         Raises:
-            ConfigError: the file is there but cannot be read, or is not UTF-8.
+            ConfigError: the file is there but cannot be read, is larger than a mebibyte, or is not
+                UTF-8.
         """
         directory = self._paths.path(path) if path else None
         if directory is None or key != Path(key).name:
@@ -101,8 +122,8 @@ class DirectoryProvider:
         if not file.is_file():
             return None
         try:
-            return file.read_bytes().decode("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
+            return _text(file)
+        except (OSError, ValueError) as error:
             raise ConfigError(f"Could not read file {file} for property {key}: {error}") from error
 
 
@@ -112,17 +133,22 @@ class Providers:
 
     Args:
         shown: expressions whose values may be shown (``open_expressions``).
+        answers: values that providers gave earlier; they count while a provider gives none.
     """
 
     def __init__(
-        self, providers: Mapping[str, Provider], shown: frozenset[str] = frozenset()
+        self,
+        providers: Mapping[str, Provider],
+        shown: frozenset[str] = frozenset(),
+        answers: dict[str, str] | None = None,
     ) -> None:
         self._providers = providers
         self._shown = shown
+        self._answers = {} if answers is None else answers
 
-    def showing(self, shown: frozenset[str]) -> Providers:
-        """The same, but the values of these expressions may be shown."""
-        return Providers(self._providers, shown)
+    def showing(self, shown: frozenset[str], answers: dict[str, str] | None = None) -> Providers:
+        """The same, but the values of some expressions may be shown, and answers are kept."""
+        return Providers(self._providers, shown, answers)
 
     def resolve(self, text: str, key: str = "") -> str:
         """Replaces every expression that a provider has a value for, and has the values hidden."""
@@ -159,7 +185,19 @@ class Providers:
 
     def _value(self, expression: Expression) -> str | None:
         provider = self._providers.get(expression.provider)
-        return provider.get(expression.path, expression.key) if provider else None
+        if provider is None:
+            return None
+        known = self._answers.get(expression.text)
+        try:
+            value = provider.get(expression.path, expression.key)
+        except ConfigError:
+            if known is None:
+                raise
+            value = None
+        if value is None:
+            return known
+        self._answers[expression.text] = value
+        return value
 
     def _hide(self, value: str, found: Expression, text: str, key: str) -> None:
         """A value that is shown for one key and secret for another is secret from then on."""

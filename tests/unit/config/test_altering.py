@@ -20,6 +20,7 @@ from mm2.config.overrides import apply_overrides, apply_valid_overrides, check
 from mm2.errors import ConfigErrors
 from tests.support.configs import A_TO_B, config_of
 
+_PROVIDERS = "org.apache.kafka.common.config.provider."
 _FILE = {
     "A->B.enabled": "true",
     "A->B.topics": "orders.*",
@@ -351,3 +352,24 @@ def test_each_key_that_names_a_class_of_ours_is_guarded_or_is_not_loaded() -> No
     not_loaded = {"forwarding.admin.class", "key.converter", "value.converter", "header.converter"}
     named = {name for name, key in TABLE.items() if key.own_class}
     assert named == LOADED.keys() | not_loaded
+
+
+def test_alterations_stay_while_a_secret_of_the_file_is_renewed(tmp_path: Path) -> None:
+    secret, changes = tmp_path / "secret", {"topics": "payments", "flow.byte.rate.limit": "1000"}
+    secret.write_text("pw=one\n")
+    config = _config(
+        **{
+            "config.providers": "file",
+            "config.providers.file.class": f"{_PROVIDERS}FileConfigProvider",
+            "A.ssl.key.password": f"${{file:{secret}:pw}}",
+        }
+    )
+    for renew in (secret.unlink, lambda: secret.write_text("other=two\n")):
+        renew()
+        found = apply_valid_overrides(config, changes)
+        assert found.ignored == {}
+        assert found.config.source.properties["topics"] == "payments"
+        assert found.config.source.source_admin("a")["ssl.key.password"] == "one"
+    secret.write_text("pw=two\n")
+    found = apply_valid_overrides(config, changes)
+    assert found.config.source.source_admin("a")["ssl.key.password"] == "two"

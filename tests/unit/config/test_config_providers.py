@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -138,3 +139,19 @@ def test_simple_class_names_do_not_load_automatically() -> None:
         automatic_providers(
             {"config.providers": "p", "config.providers.p.class": "EnvVarConfigProvider"}
         )
+
+
+def test_a_file_is_read_if_it_is_one_and_not_too_large(tmp_path: Path) -> None:
+    """Whoever may write an expression may write any path."""
+    fifo, large = tmp_path / "fifo", tmp_path / "large"
+    os.mkfifo(fifo)
+    large.write_bytes(b"a=" + b"x" * (1 << 20))
+    for kind, text in (
+        ("File", "${p:/dev/zero:a}"),
+        ("File", f"${{p:{fifo}:a}}"),
+        ("File", f"${{p:{large}:a}}"),
+        ("Directory", f"${{p:{tmp_path}:large}}"),
+    ):
+        with pytest.raises(ConfigError, match=r"not a regular file|more than 1048576 bytes"):
+            _providers(kind).resolve(text)
+    assert _providers("Directory").resolve(f"${{p:{tmp_path}:fifo}}") == f"${{p:{tmp_path}:fifo}}"

@@ -198,3 +198,37 @@ def test_a_connector_that_does_not_end_holds_the_others_up_for_some_seconds_only
         return world.told, asyncio.get_running_loop().time()
 
     assert run(story()) == (["run deaf", "run one", "ended one"], 31)
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        {"topics": "${file:/nowhere:key}"},
+        {"source.cluster.sasl.jaas.config": "${file:/nowhere:key}"},
+        {"topics": "${file:/dev/zero:key}"},
+        {"topics": "half of a character: \ud800"},
+    ],
+)
+def test_a_connector_that_cannot_be_read_leaves_the_others_alone(
+    strange: Mapping[str, str],
+) -> None:
+    worker = {
+        "config.providers": "file",
+        "config.providers.file.class": "org.apache.kafka.common.config.provider.FileConfigProvider",
+    }
+
+    async def story() -> tuple[list[str], set[str]]:
+        good = {**CONNECTOR_CONFIG, "name": "good", "topics": "good"}
+        world, stopping = FakeWorker({"good": good}, worker=worker), asyncio.Event()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(world.running.run(stopping))
+            await asyncio.sleep(1)
+            await world.store.add(
+                ConnectorConfig("bad", {**CONNECTOR_CONFIG, "name": "bad", **strange})
+            )
+            await asyncio.sleep(1)
+            rejected, told = set(world.running.rejected), list(world.told)
+            stopping.set()
+        return told, rejected
+
+    assert run(story()) == (["run good"], {"bad"})
