@@ -52,7 +52,8 @@ def aliases(file: PropertiesFile) -> list[str]:
 
 def suspicious_text(file: PropertiesFile) -> Iterator[ConfigError]:
     """What was probably not meant to be part of a key or of a value."""
-    for key, value in file.values.items():
+    for key, text in file.values.items():
+        value = shown(key, text)
         if key.startswith(BYTE_ORDER_MARK):
             message = (
                 "the file begins with a byte order mark, which belongs to its first key, as in"

@@ -18,7 +18,7 @@ from mm2.config.keys.key_types import (
     java_trim,
     split_list,
 )
-from mm2.config.text.redact import HIDDEN
+from mm2.config.text.redact import HIDDEN, shown
 from mm2.errors import ConfigError
 
 Check: TypeAlias = Callable[[Value], str | None]
@@ -149,9 +149,9 @@ class Key:
             complaint = str(error)
         if complaint is None:
             return value
-        shown = HIDDEN if self.type is Type.PASSWORD else text
-        message = f"Invalid value '{shown}' for configuration '{self.name}': {complaint}"
-        raise ConfigError(message, key=self.name, value=shown)
+        value = HIDDEN if self.type is Type.PASSWORD else shown(self.name, text)
+        message = f"Invalid value '{value}' for configuration '{self.name}': {complaint}"
+        raise ConfigError(message, key=self.name, value=value)
 
     def _read(self, text: str) -> Value:
         if self.repeats:

@@ -43,6 +43,7 @@ _SECRET_WORD: Final = re.compile(
     re.IGNORECASE,
 )
 _HARMLESS: Final = re.compile(r"\.(?:url|class|file|location|type|ms|seconds|id|name)$")
+_REST_OF_KEY: Final = re.compile(r"(->\s*[^\s=:]+)(?:\s*[=:]\s*|\s+)")
 _URL_PASSWORD: Final = re.compile(r"(?<=://)([^/\s:@]*):([^/\s@]+)(?=@)")
 
 
@@ -73,10 +74,13 @@ def shown(key: str, value: str) -> str:
     The value as it may be shown.
 
     A provider expression is shown although its key is secret: it is where to look, not what is
-    there.
+    there. Where a blank has ended a key before its arrow (``A -> B.sasl.jaas.config = ...``), the
+    rest of the key counts, too.
     """
     if is_secret(key) and not is_of_expressions(value):
         return HIDDEN
+    if found := _REST_OF_KEY.match(value):
+        return found[0] + shown(f"{key}{found[1]}", value[found.end() :])
     return _URL_PASSWORD.sub(_without_password, value)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from mm2.config.checks.findings import findings
 from mm2.config.keys.key_table import TABLE
 from mm2.config.keys.key_types import Type
+from mm2.config.text.properties import parse
 from mm2.config.text.redact import PASSWORD_KEYS, is_secret, redacted, shown
 
 
@@ -67,3 +69,21 @@ def test_the_longest_names_are_judged_in_one_pass() -> None:
     for name in ("_" * 500_000, "a." * 250_000, "password" * 60_000):
         assert not is_secret(f"{name}x")
     assert shown("ssl.key.password", "${" + ":" * 500_000) == "[hidden]"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'A -> B.source.consumer.sasl.jaas.config = password="geheim"',
+        "A ->B.sasl.jaas.config: geheim",
+        "A -> B.ssl.key.password geheim",
+        "metrics.otlp.endpoint = https://me:geheim@host # a comment",
+        "metrics.otlp.endpoint = grpc://me:geheim@host",
+    ],
+)
+def test_slips_of_typing_are_told_without_secrets(line: str) -> None:
+    """A blank ends a key, so that the rest of it stands in the value of another."""
+    text = f"clusters = A, B\nA.bootstrap.servers = a:1\nB.bootstrap.servers = b:1\n{line}\n"
+    found = [str(each.problem) for each in findings(parse(text.encode()))]
+    assert any("[hidden]" in each for each in found)
+    assert "geheim" not in "".join(found)
