@@ -116,14 +116,17 @@ def _borrowed(
 
 
 def check_kept(
-    before: Mapping[str, str], after: Mapping[str, str], in_request: Collection[str], servers: str
+    before: Mapping[str, str],
+    after: Mapping[str, str],
+    in_request: Collection[str],
+    worker: Mapping[str, str],
 ) -> None:
     """
     Makes sure that nobody has credentials that he was not shown sent elsewhere.
 
     Args:
         in_request: the keys whose values are in the request itself.
-        servers: where clients go whose servers the connector does not name.
+        worker: its properties, which count for some clients where the connector says nothing.
 
     Raises:
         ConfigErrors: credentials to be written again, as their clients are led elsewhere.
@@ -132,7 +135,7 @@ def check_kept(
     for side, kind in itertools.product(("source", "target"), ("cluster", *CLIENT_KINDS)):
         prefixes = (f"{side}.cluster.", f"{kind}.", f"{side}.{kind}.", f"{kind}.override.")
         old, new = _layered(prefixes, before), _layered(prefixes, after)
-        if leads_elsewhere(new, {SERVERS: servers, **old}):
+        if _leads_elsewhere_over(worker, old, new):
             stale |= {
                 key
                 for key in before.keys() & after.keys() - set(in_request)
@@ -141,6 +144,18 @@ def check_kept(
             }
     if stale:
         raise ConfigErrors([ConfigError(_AGAIN.format(key=key), key=key) for key in sorted(stale)])
+
+
+def _leads_elsewhere_over(
+    worker: Mapping[str, str], old: Mapping[str, str], new: Mapping[str, str]
+) -> bool:
+    """``leads_elsewhere`` for whole settings of a client: over the worker's, or over defaults."""
+    own = {name: value for name, value in worker.items() if name in _CONNECTION}
+    gone = {name: _DEFAULTS.get(name, "") for name in old.keys() - new.keys() if _is_guard(name)}
+    return any(
+        leads_elsewhere({**gone, **below, **new}, {**below, **old})
+        for below in (_DEFAULTS | own, _DEFAULTS | {SERVERS: worker.get(SERVERS, "")})
+    )
 
 
 _AGAIN: Final = (
@@ -193,8 +208,11 @@ def _has_tls(layer: Mapping[str, str]) -> bool:
 
 
 def _differs(name: str, layer: Mapping[str, str], below: Mapping[str, str]) -> bool:
-    is_guard = name.startswith(_GUARDS) or (name.startswith("sasl.") and name.endswith(_URL))
-    return is_guard and layer[name] != below.get(name, _default_below(name, layer))
+    return _is_guard(name) and layer[name] != below.get(name, _default_below(name, layer))
+
+
+def _is_guard(name: str) -> bool:
+    return name.startswith(_GUARDS) or (name.startswith("sasl.") and name.endswith(_URL))
 
 
 def _default_below(name: str, layer: Mapping[str, str]) -> str | None:
@@ -202,4 +220,9 @@ def _default_below(name: str, layer: Mapping[str, str]) -> str | None:
     return layer[name] if name == "sasl.mechanism" else _DEFAULTS.get(name)
 
 
-_DEFAULTS: Final = {"ssl.endpoint.identification.algorithm": "https"}
+_DEFAULTS: Final = {
+    _PROTOCOL: "PLAINTEXT",
+    "sasl.mechanism": "GSSAPI",
+    "ssl.endpoint.identification.algorithm": "https",
+}
+"""Of clients whose settings say nothing about it."""

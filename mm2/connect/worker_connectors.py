@@ -17,6 +17,7 @@ from unicodedata import category
 from mm2.config.clients import worker_client_properties
 from mm2.config.credentials import check_kept
 from mm2.config.keys.key_types import java_trim
+from mm2.config.text.expressions import expressions
 from mm2.config.text.redact import HIDDEN, redacted, with_secrets
 from mm2.connect.connector import Connector, read_connector
 from mm2.connect.connector_states import ConnectorStates
@@ -237,14 +238,20 @@ class WorkerConnectors:
         given: Mapping[str, str],
     ) -> None:
         check_providers(self._worker, before, config)
-        plain = {key for key, value in given.items() if HIDDEN not in value}
-        check_kept(before, config, plain, self._worker.properties["bootstrap.servers"])
+        known = {key for key, value in given.items() if self._is_known(value)}
+        check_kept(before, config, known, self._worker.properties)
         connector = read_connector({**config, "name": name}, self._worker)
         if not await self._store.replace(before, ConnectorConfig(name, connector.config)):
             raise conflict(
                 f"The configuration of connector {name} was changed by somebody else at the same"
                 " time; look at it, and ask again"
             )
+
+    def _is_known(self, value: str) -> bool:
+        """Whether a client of REST knows what a value of its request stands for."""
+        rest = self._worker.rest
+        may_ask = rest is None or rest.providers is not False
+        return HIDDEN not in value and (may_ask or next(expressions(value), None) is None)
 
     def _stopped(self, name: str) -> Connector:
         """A connector that has positions and is to be stopped."""

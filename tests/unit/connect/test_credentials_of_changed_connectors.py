@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import cast
 
 import pytest
@@ -53,6 +54,67 @@ def test_what_is_kept_is_written_again_behind_each_prefix(
     login = {f"{prefix}security.protocol": "SASL_SSL", f"{prefix}sasl.jaas.config": "secret"}
     after = {**login, f"{prefix}{name}": value}
     with pytest.raises(ConfigErrors, match="jaas"):
-        check_kept(login, after, {f"{prefix}{name}"}, "w:1")
-    check_kept(login, after, after, "w:1")
-    check_kept(login, {**login, "tasks.max": "2"}, {"tasks.max"}, "w:1")
+        check_kept(login, after, {f"{prefix}{name}"}, {"bootstrap.servers": "w:1"})
+    check_kept(login, after, after, {"bootstrap.servers": "w:1"})
+    check_kept(login, {**login, "tasks.max": "2"}, {"tasks.max"}, {"bootstrap.servers": "w:1"})
+
+
+@pytest.mark.parametrize(
+    ("before", "change"),
+    [
+        ({"source.cluster.security.protocol": "SASL_SSL"}, "source.cluster.security.protocol"),
+        ({"source.cluster.sasl.mechanism": "SCRAM-SHA-512"}, "source.cluster.sasl.mechanism"),
+        (
+            {"source.cluster.ssl.truststore.location": "/t"},
+            "source.cluster.ssl.truststore.location",
+        ),
+        ({"consumer.override.security.protocol": "SSL"}, "consumer.override.security.protocol"),
+        ({"source.cluster.bootstrap.servers": "a:1"}, "source.cluster.bootstrap.servers"),
+    ],
+)
+def test_what_protects_a_password_that_is_kept_cannot_be_taken_away(
+    before: dict[str, str], change: str
+) -> None:
+    kept = {_PASSWORD: "secret", "consumer.override.ssl.keystore.password": "secret", **before}
+    after = {key: value for key, value in kept.items() if key != change}
+    with pytest.raises(ConfigErrors, match="write it again"):
+        check_kept(kept, after, set(), {"bootstrap.servers": "w:1"})
+
+
+def test_a_connector_s_own_password_keeps_the_security_that_it_has_from_the_worker() -> None:
+    worker = {"bootstrap.servers": "w:1", "security.protocol": "SASL_SSL", "topics": "x"}
+    kept = {"producer.override.sasl.jaas.config": "secret"}
+    plain = {"producer.override.security.protocol": "SASL_PLAINTEXT"}
+    with pytest.raises(ConfigErrors, match="jaas"):
+        check_kept(kept, kept | plain, plain, worker)
+    check_kept(kept, kept | {"producer.override.security.protocol": "SSL"}, set(), worker)
+
+
+@pytest.mark.parametrize(("may_ask", "is_taken"), [("false", False), ("true", True)])
+async def test_an_expression_that_is_sent_back_counts_only_for_who_may_write_it(
+    may_ask: str, *, is_taken: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PW", "secret")
+    provider = "org.apache.kafka.common.config.provider.EnvVarConfigProvider"
+    worker = WorkerConfig(
+        raw={
+            "bootstrap.servers": "w:1",
+            "config.providers": "env",
+            "config.providers.env.class": provider,
+            "rest.config.providers.enabled": may_ask,
+        },
+        is_distributed=False,
+    )
+    before = {**_BEFORE, _PASSWORD: "${env:PW}"}
+    store = MemoryStore([ConnectorConfig("m", before)])
+    running = RunningConnectors(worker, store, lambda _: pytest.fail("nothing runs"), "w")
+    connectors = WorkerConnectors(worker, store, running, cast("FollowedFlows", None))
+    asked = connectors.patch_config("m", {**_EVIL, _PASSWORD: "${env:PW}"})
+    if not is_taken:
+        with pytest.raises(ConfigErrors, match=_PASSWORD):
+            await asked
+    else:
+        with suppress(AttributeError):  # nobody is there to show the connector
+            await asked
+    servers = store.contents.configs["m"]["source.cluster.bootstrap.servers"]
+    assert (servers == "evil:1") is is_taken
