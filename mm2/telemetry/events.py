@@ -58,8 +58,8 @@ EVENTS: Final = {
     "flow.fenced": "Tasks of earlier leaders write no more, and what they left open is aborted.",
     "flow.held": "An operator has stopped the flow; it waits until it is resumed.",
     "flow.led": "This node leads the flow, with this epoch.",
-    "flow.rebalanced": "The loads of bundles were uneven for a while: these partitions change "
-    "hands, each drained and committed before its new bundle begins.",
+    "flow.rebalanced": "The loads of bundles were uneven for a while: partitions change hands, "
+    "each drained and committed before its new bundle begins. The first ten are named.",
     "flow.duplicate_target": "Several targets of this file are one cluster under several names. "
     "Flows into them from the same source share a group and internal topics, so that only one of "
     "them is led at a time. Keep one of the names; heartbeats make a flow of each pair of them.",

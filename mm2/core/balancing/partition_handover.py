@@ -9,6 +9,7 @@ assignment without it, which it says once everything is drained and committed.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from mm2.core.model import TopicPartition
@@ -85,15 +86,15 @@ class Handover:
             del self._leaving[partition]
         return bool(free)
 
-    def _take_from(self, bundle: int, goal: Collection[TopicPartition], *, is_idle: bool) -> bool:
+    def _take_from(self, bundle: int, goal: AbstractSet[TopicPartition], *, is_idle: bool) -> bool:
         gone = self.held[bundle].difference(goal)
         if not is_idle:
             self._leaving |= dict.fromkeys(gone, _Leaving(bundle, self.generation + 1))
         self.held[bundle] -= gone
         return bool(gone)
 
-    def _give_to(self, bundle: int, goal: Collection[TopicPartition]) -> bool:
-        new = {each for each in goal if self._may_have(bundle, each)} - self.held[bundle]
+    def _give_to(self, bundle: int, goal: AbstractSet[TopicPartition]) -> bool:
+        new = {each for each in goal - self.held[bundle] if self._may_have(bundle, each)}
         for each in new:
             self._leaving.pop(each, None)
         self.held[bundle] |= new

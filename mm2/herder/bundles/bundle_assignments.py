@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
+from typing import Final
 
 import structlog
 
@@ -32,6 +33,9 @@ from mm2.slot_allocation import FlowSlots
 from mm2.stop_deadlines import CONTROL_WRITE_S, bundle_s
 
 log = structlog.get_logger()
+
+_SHOWN: Final = 10
+"""Partitions that a log line names."""
 
 
 class Bundles:
@@ -185,7 +189,8 @@ class Bundles:
 
     async def _publish_moves(self) -> None:
         moved = self._moved()
-        log.info("flow.rebalanced", partitions=len(moved), moved=[str(each) for each in moved])
+        shown = [str(each) for each in moved[:_SHOWN]]
+        log.info("flow.rebalanced", partitions=len(moved), first=shown)
         await self._publish()
 
     def _moved(self) -> list[TopicPartition]:

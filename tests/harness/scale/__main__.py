@@ -23,6 +23,7 @@ from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.send_queue import PartitionSender
 from flows.source.task_reporter import TaskReporter
 from mm2.core.balancing.loads import Loads
+from mm2.core.balancing.partition_handover import Handover
 from mm2.core.balancing.rebalancing import Balance, Strategy
 from mm2.core.connect.offset_records import SourcePartition, encode_key, encode_offset
 from mm2.core.model import SOURCE_CONNECTOR, ClusterAlias, TopicName, TopicPartition
@@ -94,6 +95,9 @@ def costs(partitions: int, bundles: int) -> Iterator[Cost]:
     yield _cost("leader: look whether loads are even", lambda: balance.is_certainly_even(sums))
     yield _cost("leader: look closer, where they are not", lambda: balance.look(rates))
     yield _cost("leader: one bundle more", lambda: _reshape(balance, bundles + 1, rates))
+    handover = Handover()
+    handover.converge(balance.planned)
+    yield _cost("leader: see what may be given next", lambda: handover.converge(balance.planned))
     own = list(balance.planned[0])
     yield _assignment("one bundle's assignment, written and read", own)
     yield _positions("task: find its positions among all", found, own)
