@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -136,6 +138,92 @@ def test_both_make_the_same_copies_of_the_same_records(
         (("kept", b"\xff\x00"), _MARK),
         (("drop2", b"x"), _MARK),
     }
+
+
+_CODE = """
+from dataclasses import replace
+
+import pyarrow as pa
+
+
+def mark(record):
+    if record.value is None:
+        return []
+    return [replace(record, headers=(*record.headers, ("mirrored", b"7")))]
+
+
+def mark_columns(batch):
+    batch = batch.filter(batch.column("value").is_valid())
+    at = batch.schema.get_field_index("headers")
+    marked = [
+        [*headers, {"key": "mirrored", "value": b"7"}] for headers in batch.column(at).to_pylist()
+    ]
+    return batch.set_column(at, "headers", pa.array(marked, batch.schema.field(at).type))
+"""
+_TOMBSTONES_MARKED = {
+    "transforms": "tombstones, mark",
+    "transforms.tombstones.type": "Filter",
+    "transforms.tombstones.predicate": "isTombstone",
+    "transforms.mark.type": "InsertHeader",
+    "transforms.mark.header": "mirrored",
+    "transforms.mark.value.literal": "7",
+    "predicates": "isTombstone",
+    "predicates.isTombstone.type": "RecordIsTombstone",
+}
+_WAYS = {
+    "bytes": {},
+    "names": _TOMBSTONES_MARKED,
+    "sql": {
+        "transforms.sql.where": "value IS NOT NULL",
+        "transforms.sql.headers": "array_append(headers, "
+        "named_struct('key', 'mirrored', 'value', CAST('7' AS BINARY)))",
+    },
+    "handler": {"message.handler": "marking_code:mark"},
+    "arrow": {"arrow.function": "marking_code:mark_columns"},
+}
+
+
+def test_each_way_to_change_records_makes_the_copies_that_java_makes(
+    cluster_a: Cluster,
+    cluster_b: Cluster,
+    unique: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One input, in one mirror of five flows, whose sources are the same cluster."""
+    (tmp_path / "marking_code.py").write_text(_CODE)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    create_topic(cluster_a.bootstrap, unique, 2)
+    produce(cluster_a.bootstrap, unique, _samples(), codec="lz4")
+    copies: dict[str, list[Sample]] = {}
+    for command, ways in ((java_mirror, {"java": _TOMBSTONES_MARKED}), (None, _WAYS)):
+        text = _several(cluster_a, cluster_b, ways, topic=unique)
+        with Mirror(tmp_path, text, command=command) as mirror:
+            for way in ways:
+                copies[way] = _awaited(cluster_b, f"{way}.{unique}")
+            mirror.stop()
+    of_bytes, of_java = copies.pop("bytes"), _plain(copies.pop("java"), of_java=True)
+    assert of_bytes == committed(cluster_a.bootstrap, unique)
+    assert [each for each in of_java if each.value is None or _MARK not in each.headers] == []
+    assert {way: _plain(found, of_java=False) for way, found in copies.items()} == dict.fromkeys(
+        copies, of_java
+    )
+
+
+def _several(
+    source: Cluster, target: Cluster, ways: Mapping[str, Mapping[str, str]], *, topic: str
+) -> str:
+    """A properties file with a flow for each way; its alias names the source."""
+    settings = {
+        "emit.heartbeats.enabled": "false",
+        "emit.checkpoints.enabled": "false",
+        "header.converter": "org.apache.kafka.connect.storage.SimpleHeaderConverter",
+    }
+    for way, changes in ways.items():
+        flow = {"enabled": "true", "topics": topic, "tasks.max": "1", **changes}
+        settings |= {f"{way}->B.{key}": value for key, value in flow.items()}
+    clusters = {**dict.fromkeys(ways, source.bootstrap), "B": target.bootstrap}
+    return properties(clusters, settings)
 
 
 def _awaited(cluster: Cluster, topic: str) -> list[Sample]:
