@@ -27,21 +27,15 @@ class OffsetRequest:
 
     Attributes:
         partition: as given. It may be anything if the position is to be deleted (C204).
+        where: the partition of the flow's source that it names; None if it names none, as where the
+            source had another alias.
         offset: upstream offset of the last record that counts as mirrored; None deletes the
             position.
     """
 
     partition: object
+    where: TopicPartition | None
     offset: int | None
-
-    @property
-    def where(self) -> TopicPartition | None:
-        """The partition, if it is one."""
-        match self.partition:
-            case {"cluster": str(), "topic": str(topic), "partition": int(number)}:
-                return TopicPartition(TopicName(topic), number)
-            case _:
-                return None
 
 
 class LogRange(NamedTuple):
@@ -91,14 +85,16 @@ def _entry(
     if not isinstance(entry, dict) or entry.keys() != {"partition", "offset"}:
         problems.append(_problem(place, entry, "must be an object of partition and offset"))
         return None
-    if entry["offset"] is None:
-        return OffsetRequest(partition=entry["partition"], offset=None)
-    found = [
-        *_partition_problems(f"{place}.partition", entry["partition"], source),
-        *_offset_problems(f"{place}.offset", entry["offset"]),
-    ]
+    partition, offset = entry["partition"], entry["offset"]
+    found = list(_partition_problems(f"{place}.partition", partition, source))
+    where = None if found else TopicPartition(TopicName(partition["topic"]), partition["partition"])
+    if offset is None:
+        return OffsetRequest(partition=partition, where=where, offset=None)
+    found += _offset_problems(f"{place}.offset", offset)
     problems += found
-    return None if found else OffsetRequest(**{**entry, "offset": entry["offset"]["offset"]})
+    if found:
+        return None
+    return OffsetRequest(partition=partition, where=where, offset=offset["offset"])
 
 
 def _partition_problems(

@@ -114,11 +114,23 @@ def test_several_entries_are_accepted() -> None:
     assert [request.offset for request in parse_request(document, A)] == [1, 2]
 
 
-@pytest.mark.parametrize("partition", [None, {}, {"unused": 1}, PARTITION, {"cluster": 5}])
+@pytest.mark.parametrize(
+    "partition",
+    [
+        None,
+        {},
+        {"unused": 1},
+        PARTITION,
+        {"cluster": 5},
+        {**PARTITION, "cluster": "the alias that the source had"},
+        {**PARTITION, "group": "g"},
+        {**PARTITION, "partition": True},
+    ],
+)
 def test_any_position_can_be_deleted(partition: object) -> None:
-    """C204."""
+    """C204: one that is not of the source leaves what the source has alone."""
     (request,) = _asked(partition, None)
-    assert request.offset is None
+    assert (request.partition, request.offset) == (partition, None)
     assert request.where == (WHERE if partition is PARTITION else None)
 
 
