@@ -7,6 +7,7 @@ mirror exactly once also in the offsets of a group; a task may go on at either, 
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
@@ -57,12 +58,13 @@ class PositionStore:
 
     async def keys_of(self, partitions: Collection[object]) -> list[bytes]:
         """Keys under which something is stored for any of these, whatever they may be (C204)."""
+        named = {_text(partition) for partition in partitions}
         return [
             record.key
             for record in await self._records()
             if record.key is not None
             and record.value is not None
-            and self._partition_in(record.key) in partitions
+            and self._partition_in(record.key) in named
         ]
 
     async def save(self, positions: Mapping[TopicPartition, int | None]) -> None:
@@ -92,14 +94,14 @@ class PositionStore:
         """
         await self._write((key, None) for key in keys)
 
-    def _partition_in(self, key: bytes) -> object:
-        """The source partition of a Connect offset key, or the connector's name for other keys."""
+    def _partition_in(self, key: bytes) -> str | None:
+        """The source partition of a Connect offset key; None for other keys."""
         try:
             fields: Any = read_json(key)
             connector, partition = fields
         except (ValueError, TypeError):
-            return self._connector
-        return partition if connector == self._connector else self._connector
+            return None
+        return _text(partition) if connector == self._connector else None
 
     async def _records(self) -> list[Record]:
         return await read_to_end(
@@ -130,6 +132,11 @@ class PositionStore:
             # Brokers forget deletions: what is older elsewhere would count again then.
             for place in {each.partition for each in stored if each.value is not None}:
                 await writer.send(topic, key, None, partition=place, timestamp_ms=newest_ms)
+
+
+def _text(partition: object) -> str:
+    """Equal for what is the same in JSON, where neither true nor 1.0 is 1."""
+    return json.dumps(partition, sort_keys=True)
 
 
 class FlowPositions:
