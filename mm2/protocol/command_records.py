@@ -45,10 +45,13 @@ class Alterations:
         changes: by key as it would stand behind ``A->B.``; None counts as if the file had not got
             it.
         time_ms: of the last change, by the operator's clock.
+        read: offset of the last record of the topic that its writer had read, so that it counts
+            only if nothing else was altered since; None if it counts in any case.
     """
 
     changes: Mapping[str, str | None]
     time_ms: int = 0
+    read: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

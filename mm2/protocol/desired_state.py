@@ -13,9 +13,15 @@ import structlog
 
 from mm2.core.model import NO_OFFSET, SOURCE_CONNECTOR
 from mm2.errors import SchemaError
-from mm2.kafka.logs.read_log import Record, read_to_end
+from mm2.kafka.logs.read_log import Record, records_to_end
 from mm2.protocol.command_records import Alterations, ConnectorState, DesiredConnectorState
-from mm2.protocol.control_codec import ALTERATIONS_KEY, ControlRecord, NewerRecord, decode_control
+from mm2.protocol.control_codec import (
+    ALTERATIONS_KEY,
+    ControlRecord,
+    NewerRecord,
+    decode_control,
+    encode_control,
+)
 from mm2.protocol.control_records import DesiredFlowState, FlowState
 
 log = structlog.get_logger()
@@ -69,6 +75,49 @@ class DesiredState:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KnownAlterations:
+    """
+    What is altered, in view of all records of a control topic so far.
+
+    One that was made without an earlier one that counts does not count. All who alter decide alike,
+    so that each that counts is made from the one before it that does. Readers take the last one,
+    which counts as soon as nobody alters any more.
+
+    Attributes:
+        record: the last that counts; None if there was none.
+        newer: why it is not known what is altered: a newer release has altered it last.
+    """
+
+    record: Record | None = None
+    alterations: Alterations = field(default_factory=lambda: Alterations(changes={}))
+    newer: str | None = None
+
+    def then(self, record: Record) -> KnownAlterations:
+        """What is known after one more record of the topic."""
+        if newer := newer_alterations(record):
+            return replace(self, record=record, newer=newer)
+        entry = readable(record) if record.key == ALTERATIONS_KEY else None
+        if not isinstance(entry, Alterations) or self._is_late(entry):
+            return self
+        return KnownAlterations(record=record, alterations=entry)
+
+    def again(self, read: int) -> tuple[bytes, bytes]:
+        """
+        Key and value of a record that has the same be altered.
+
+        Args:
+            read: offset of the last record that its writer has read.
+        """
+        if self.newer is not None and self.record is not None:
+            return ALTERATIONS_KEY, self.record.value or b""
+        return encode_control(replace(self.alterations, read=read))
+
+    def _is_late(self, entry: Alterations) -> bool:
+        last = NO_OFFSET if self.record is None else self.record.offset
+        return entry.read is not None and entry.read < last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ControlBacklog:
     """
     What a control topic held when it was read.
@@ -76,13 +125,12 @@ class ControlBacklog:
     Attributes:
         entries: the last one under each key.
         end: offset of the last record; ``NO_OFFSET`` if there was none.
-        newer: why it is not known what is altered: a newer release has altered it last.
     """
 
     entries: tuple[ControlRecord, ...]
     desired: DesiredState = field(default_factory=DesiredState)
     end: int = NO_OFFSET
-    newer: str | None = None
+    altered: KnownAlterations = field(default_factory=KnownAlterations)
 
 
 async def read_control(alias: str, consumer: Mapping[str, str], topic: str) -> ControlBacklog:
@@ -93,13 +141,17 @@ async def read_control(alias: str, consumer: Mapping[str, str], topic: str) -> C
         UnknownTopic: it is not there.
         ClusterError: the cluster does not answer, or refuses.
     """
-    records = await read_to_end(alias, consumer, topic, newest_only=True)
-    ordered = sorted(records, key=lambda record: record.offset)
+    newest: dict[bytes | None, Record] = {}
+    altered = KnownAlterations()
+    async for record in records_to_end(alias, consumer, topic):
+        newest.pop(record.key, None)
+        newest[record.key] = record
+        altered = altered.then(record)
     return ControlBacklog(
-        entries=tuple(entry for each in ordered if (entry := readable(each)) is not None),
-        desired=desired_state_of(ordered),
-        end=ordered[-1].offset if ordered else NO_OFFSET,
-        newer=next(filter(None, map(newer_alterations, ordered)), None),
+        entries=tuple(entry for each in newest.values() if (entry := readable(each)) is not None),
+        desired=replace(desired_state_of(newest.values()), alterations=altered.alterations),
+        end=next(reversed(newest.values())).offset if newest else NO_OFFSET,
+        altered=altered,
     )
 
 

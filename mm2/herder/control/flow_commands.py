@@ -177,12 +177,12 @@ class FlowCommands:
             altered, changes, reset = done
             return await AlterationWriter(
                 self._config, writer, self._read_after, changes, reset
-            ).write(altered, backlog.end)
+            ).write(altered, backlog)
 
     async def _requested(
         self, request: Request, backlog: ControlBacklog
     ) -> tuple[Alteration, Changes, Collection[str]] | None:
-        earlier = known_alterations(backlog).changes
+        earlier = known_alterations(backlog.altered).changes
         found = request(earlier)
         if found is None:
             return None
@@ -195,7 +195,7 @@ class FlowCommands:
         Raises:
             ConfigErrors: a newer release has altered it last.
         """
-        return known_alterations(await self._read())
+        return known_alterations((await self._read()).altered)
 
     async def reset(self, keys: Collection[str] = (), *, dry_run: bool = False) -> Alteration:
         """

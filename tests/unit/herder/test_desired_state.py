@@ -22,8 +22,8 @@ from mm2.protocol.command_records import (
 from mm2.protocol.control_codec import ControlRecord, NewerRecord, decode_control, encode_control
 from mm2.protocol.control_records import DesiredFlowState, FlowState
 from mm2.protocol.desired_state import (
-    ControlBacklog,
     DesiredState,
+    KnownAlterations,
     desired_state_of,
     newer_alterations,
 )
@@ -40,6 +40,7 @@ _entries: st.SearchStrategy[ControlRecord] = st.one_of(
         Alterations,
         changes=st.dictionaries(st.text(), st.none() | st.text()),
         time_ms=st.integers(0, 1 << 50),
+        read=st.none() | st.integers(-1, 1 << 50),
     ),
     st.builds(
         RestartCommand,
@@ -165,9 +166,9 @@ def test_what_a_newer_release_has_altered_is_not_taken_for_nothing(
 ) -> None:
     record = Record(topic="t", partition=0, offset=0, timestamp_ms=0, key=key, value=value)
     assert newer_alterations(record) == newer
-    backlog = ControlBacklog(entries=(), newer=newer_alterations(record))
+    known = KnownAlterations().then(record)
     if newer is None:
-        assert known_alterations(backlog) == Alterations(changes={})
+        assert known_alterations(known) == Alterations(changes={})
     else:
         with pytest.raises(ConfigErrors, match="only such a one can alter it: control record"):
-            known_alterations(backlog)
+            known_alterations(known)

@@ -78,7 +78,7 @@ _CONNECTOR = commands.DesiredConnectorState(
     reason="größer",
     time_ms=5,
 )
-_ALTERATIONS = commands.Alterations(changes={"topics": "ö", "groups": None}, time_ms=5)
+_ALTERATIONS = commands.Alterations(changes={"topics": "ö", "groups": None}, time_ms=5, read=4)
 _RESTART = commands.RestartCommand(connector="MirrorSourceConnector", task=2, id="x", time_ms=5)
 _SETTINGS = commands.LiveSettings(
     epoch=3,
@@ -138,7 +138,7 @@ _WRITTEN: tuple[tuple[tuple[bytes, bytes], bytes, str], ...] = (
     (
         encode_control(_ALTERATIONS),
         b"config",
-        ('{"version":1,"changes":{"topics":"ö","groups":null},"time_ms":5}'),
+        ('{"version":1,"changes":{"topics":"ö","groups":null},"time_ms":5,"read":4}'),
     ),
     (
         encode_control(_RESTART),
