@@ -44,6 +44,18 @@ def variable_of(key: str) -> str:
     return "MM2_" + _NOT_FOR_NAMES.sub("_", key).strip("_").upper()
 
 
+def variables_of(raw: Mapping[str, str]) -> dict[str, str]:
+    """A variable of its own for each key of a configuration whose value is a secret."""
+    made: dict[str, str] = {}
+    for key in (key for key, value in raw.items() if holds_secret(key, value)):
+        name = variable_of(key)
+        number = 1
+        while (unique := name if number == 1 else f"{name}_{number}") in made.values():
+            number += 1
+        made[key] = unique
+    return made
+
+
 def with_references(properties: Mapping[str, str], prefix: str = "") -> dict[str, str]:
     """
     The same properties, with ``${env:...}`` in the place of secrets.
@@ -73,9 +85,8 @@ def references(raw: Mapping[str, str]) -> References:
     Raises:
         ConfigErrors: an expression asks for what cannot be the name of a variable.
     """
-    literal = [key for key, value in raw.items() if holds_secret(key, value)]
-    moved = _variables(literal)
-    properties = with_variables(raw, {key: variable for variable, key in moved.items()})
+    moved = variables_of(raw)
+    properties = with_variables(raw, moved)
     found = [each for value in properties.values() for each in expressions(value)]
     of_env = _of_environment(properties)
     variables = tuple(dict.fromkeys(each.key for each in found if each.provider in of_env))
@@ -84,7 +95,7 @@ def references(raw: Mapping[str, str]) -> References:
     return References(
         properties=properties,
         variables=variables,
-        moved=moved,
+        moved={variable: key for key, variable in moved.items()},
         folders=tuple(
             dict.fromkeys(each.path.rpartition("/")[0] or each.path for each in found if each.path)
         ),
@@ -101,18 +112,6 @@ def with_variables(raw: Mapping[str, str], variables: Mapping[str, str]) -> dict
     env, added = _env_provider(raw) if variables else ("env", {})
     values = {key: f"${{{env}:{variable}}}" for key, variable in variables.items()}
     return {**raw, **added, **values}
-
-
-def _variables(keys: list[str]) -> dict[str, str]:
-    """A variable of its own for each key."""
-    made: dict[str, str] = {}
-    for key in keys:
-        name = variable_of(key)
-        number = 1
-        while (unique := name if number == 1 else f"{name}_{number}") in made:
-            number += 1
-        made[unique] = key
-    return made
 
 
 def _env_provider(raw: Mapping[str, str]) -> tuple[str, dict[str, str]]:

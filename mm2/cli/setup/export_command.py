@@ -31,7 +31,8 @@ def export(file: Path, kind: str, flow: str | None) -> None:
 
     Connectors are a list, each with its name and its whole configuration; those of a flow belong
     into a worker of the flow's target. Secrets are not printed: connectors refer to variables of
-    the environment, and Strimzi's resources to Kubernetes' secrets. Standard error names them.
+    the environment, such as MM2_A_SASL_JAAS_CONFIG for A.sasl.jaas.config of the file, and
+    Strimzi's resources to Kubernetes' secrets. Standard error names them.
 
     Exit status: 0 done, 2 a wrong file, or there is no such flow.
     """

@@ -43,9 +43,37 @@ def test_a_flow_is_three_connectors_whose_secrets_are_variables(tmp_path: Path) 
     assert source["source.cluster.bootstrap.servers"] == "a:1"
     assert "hunter2" not in ran.output
     assert source["target.cluster.ssl.key.password"] == "${env:B_PW}"
-    name = variable_of("source.cluster.ssl.key.password")
+    name = variable_of("A.ssl.key.password")
     assert source["source.cluster.ssl.key.password"] == f"${{env:{name}}}"
     assert name in ran.stderr
+
+
+def test_clusters_with_logins_of_their_own_have_variables_of_their_own(tmp_path: Path) -> None:
+    """One worker of B runs the connectors of all flows to B, and has one environment."""
+    secret = "ssl.key.password = hunter2"
+    ran = _exported(
+        tmp_path,
+        "clusters = A, C.1, C-1, B\nC.1.bootstrap.servers = c:1\nC-1.bootstrap.servers = d:1\n"
+        + "".join(f"{each}->B.enabled = true\n" for each in ("A", "C.1", "C-1"))
+        + "".join(f"{each}.{secret}\n" for each in ("A", "C.1", "C-1"))
+        + "A->B.producer.override.ssl.key.password = hunter3\n",
+    )
+    assert ran.exit_code == 0, ran.output
+    assert "hunter" not in ran.output
+    configs = [
+        each["config"]
+        for each in json.loads(ran.stdout)
+        if each["name"].endswith("SourceConnector")
+    ]
+    assert [config["source.cluster.ssl.key.password"] for config in configs] == [
+        "${env:MM2_A_SSL_KEY_PASSWORD}",
+        "${env:MM2_C_1_SSL_KEY_PASSWORD}",
+        "${env:MM2_C_1_SSL_KEY_PASSWORD_2}",
+    ]
+    assert configs[0]["source.consumer.ssl.key.password"] == "${env:MM2_A_SSL_KEY_PASSWORD}"
+    named = "${env:MM2_A_B_PRODUCER_OVERRIDE_SSL_KEY_PASSWORD}"
+    assert configs[0]["producer.override.ssl.key.password"] == named
+    assert "MM2_C_1_SSL_KEY_PASSWORD_2" in ran.stderr
 
 
 def test_settings_come_in_the_order_of_the_file(tmp_path: Path) -> None:
