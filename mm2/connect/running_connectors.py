@@ -117,7 +117,7 @@ class RunningConnectors:
                 log.error("connector.rejected", connector=name, error=str(errors))
 
     def _forget(self, name: str) -> None:
-        for names in (self._read, self.known, self.rejected):
+        for names in (self._read, self.known, self.rejected, self.failed):
             names.pop(name, None)
 
     async def _adjust(self, group: asyncio.TaskGroup) -> None:
@@ -156,8 +156,11 @@ class RunningConnectors:
                     await self._check(connector, self._worker)
                 await flow.run()
             except Exception as error:  # noqa: BLE001 - the supervisor of connectors
-                self.failed[name] = hide(str(root_cause(error)))
-                log.error("connector.failed", error=self.failed[name])
+                reason = hide(str(root_cause(error)))
+                log.error("connector.failed", error=reason)
+                # Not of another one that has its name by now.
+                if self.known.get(name) is connector:
+                    self.failed[name] = reason
 
     async def _end(self, names: list[str]) -> None:
         """Ends connectors at the same time, and waits for them."""

@@ -47,6 +47,8 @@ class FakeFlow:
         if self._topics == "bad":
             raise ValueError("bad")
         await self._stopping.wait()
+        if self._topics == "bad at its end":
+            raise ValueError("bad")
         if self._topics == "slow":
             await asyncio.sleep(40)
         self._told.append(f"ended {self._topics}")

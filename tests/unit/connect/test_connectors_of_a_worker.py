@@ -90,6 +90,29 @@ def test_a_connector_that_ends_for_good_leaves_the_others_alone() -> None:
     assert run(story()) == (["ended good", "run bad", "run good"], "bad", None)
 
 
+@pytest.mark.parametrize("topics", ["bad", "bad at its end"])
+@pytest.mark.parametrize("is_deleted", [True, False])
+def test_a_failure_is_of_the_configuration_that_failed(topics: str, *, is_deleted: bool) -> None:
+    """Also if it fails while it ends, because it is to have another one."""
+
+    async def story() -> str | None:
+        config = {**CONNECTOR_CONFIG, "name": "m"}
+        world, stopping = FakeWorker({"m": {**config, "topics": topics}}), asyncio.Event()
+        gone = (ConnectorConfig("m", None), ConnectorTarget("m", None))
+        async with asyncio.TaskGroup() as group:
+            group.create_task(world.running.run(stopping))
+            await asyncio.sleep(1)
+            await world.store.add(*gone if is_deleted else ())
+            await asyncio.sleep(1)
+            paused = ConnectorTarget("m", TargetState.PAUSED)
+            await world.store.add(paused, ConnectorConfig("m", {**config, "topics": "good"}))
+            await asyncio.sleep(1)
+            stopping.set()
+        return world.running.failure("m")
+
+    assert run(story()) is None
+
+
 async def test_a_worker_says_which_of_its_connectors_are_not_ready_and_why() -> None:
     sources = {"away": "127.0.0.1:1", "bad": "127.0.0.1:2"}
     configs = {
