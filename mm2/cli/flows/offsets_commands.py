@@ -24,7 +24,7 @@ _TOPICS: Final = click.option(
     "topics",
     multiple=True,
     metavar="TOPIC[:P[,P...]]",
-    help="A topic of the source, or some of its partitions; may be repeated.",
+    help="A topic of the source, or some of its partitions; may be repeated, all count together.",
 )
 _ALL: Final = click.option(
     "--all-topics", is_flag=True, help="All topics that the flow mirrors, or has positions of."
@@ -190,15 +190,18 @@ def _chosen(topics: tuple[str, ...], *, all_topics: bool) -> dict[str, set[int]]
 
 
 def _selected(topics: tuple[str, ...]) -> dict[str, set[int]]:
-    """Topics with the partitions asked for; none stands for all of them."""
+    """Topics with the partitions asked for by any of the words; none stands for all of them."""
     selected: dict[str, set[int]] = {}
+    whole: list[str] = []
     for written in topics:
         topic, colon, numbers = written.partition(":")
         parts = numbers.split(",") if colon else []
         if not topic or not all(part.isdecimal() for part in parts):
             raise click.UsageError(f"--topic {written}: write TOPIC or TOPIC:0,1")
         selected.setdefault(topic, set()).update(map(int, parts))
-    return selected
+        if not colon:
+            whole.append(topic)
+    return {**selected, **{topic: set[int]() for topic in whole}}
 
 
 def _matches(where: TopicPartition, wanted: dict[str, set[int]]) -> bool:
