@@ -86,7 +86,7 @@ class RunningConnectors:
             await self._store.loaded()
             while not stopping.is_set():
                 self._store.changed.clear()
-                self._read_configs()
+                await self._read_configs()
                 await self._adjust(group)
                 await self._store.changed.wait()
             await self._end(list(self._runs))
@@ -101,17 +101,18 @@ class RunningConnectors:
             return str(self.rejected[name])
         return self.failed.get(name)
 
-    def _read_configs(self) -> None:
+    async def _read_configs(self) -> None:
         contents = self._store.contents
         for name in self._read.keys() - contents.configs.keys():
             self._forget(name)
-        for name, config in contents.configs.items():
+        for name, config in list(contents.configs.items()):
             if self._read.get(name) == config:
                 continue
             self._forget(name)
             self._read[name] = config
             try:
-                self.known[name] = read_connector(config, self._worker)
+                # In another thread: patterns may take their time.
+                self.known[name] = await asyncio.to_thread(read_connector, config, self._worker)
             except ConfigErrors as errors:
                 self.rejected[name] = errors
                 log.error("connector.rejected", connector=name, error=str(errors))

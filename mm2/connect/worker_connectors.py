@@ -19,7 +19,7 @@ from mm2.config.credentials import check_kept
 from mm2.config.keys.key_types import java_trim
 from mm2.config.text.expressions import expressions
 from mm2.config.text.redact import HIDDEN, redacted, with_secrets
-from mm2.connect.connector import Connector, read_connector
+from mm2.connect.connector import Connector, check_lengths, read_connector
 from mm2.connect.connector_states import ConnectorStates
 from mm2.connect.connector_store import ConnectorStore
 from mm2.connect.running_connectors import RunningConnectors
@@ -154,7 +154,7 @@ class WorkerConnectors:
             )
         check_providers(self._worker, {}, config)
         written = {**with_secrets(config, {}), "name": name}
-        connector = read_connector(written, self._worker)
+        connector = await _read(written, {}, self._worker)
         # In Connect's order: no reader may see the connector without its target state.
         state = ConnectorTarget(name, _STATES[target])
         if not await self._store.replace(None, ConnectorConfig(name, connector.config), state):
@@ -240,7 +240,7 @@ class WorkerConnectors:
         check_providers(self._worker, before, config)
         known = {key for key, value in given.items() if self._is_known(value)}
         check_kept(before, config, known, self._worker.properties)
-        connector = read_connector({**config, "name": name}, self._worker)
+        connector = await _read({**config, "name": name}, before, self._worker)
         if not await self._store.replace(before, ConnectorConfig(name, connector.config)):
             raise conflict(
                 f"The configuration of connector {name} was changed by somebody else at the same"
@@ -261,6 +261,19 @@ class WorkerConnectors:
         if self._store.contents.state(name) is not TargetState.STOPPED:
             raise connector_offsets.not_stopped(name)
         return connector
+
+
+async def _read(
+    config: Mapping[str, str], before: Mapping[str, str], worker: WorkerConfig
+) -> Connector:
+    """
+    Reads what a client of REST has given; what a connector has from a file may be long.
+
+    Raises:
+        ConfigErrors: everything that is wrong with it.
+    """
+    check_lengths({key: value for key, value in config.items() if before.get(key) != value})
+    return await asyncio.to_thread(read_connector, config, worker)
 
 
 def check_providers(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from mm2.config.checks.long_values import too_long
 from mm2.config.connector_reading import checkpoint_refusals, parse_connector, source_refusals
 from mm2.config.keys.definition import Definition, Key
 from mm2.config.keys.key_table import CONNECTOR_DEFINITION, keys_of
@@ -55,9 +56,14 @@ class ConnectorPlugin:
         return [_definition(key) for key in self.keys]
 
     def validated(self, config: Mapping[str, str]) -> dict[str, object]:
-        """The answer of ``PUT /connector-plugins/{plugin}/config/validate``: every mistake."""
+        """
+        The answer of ``PUT /connector-plugins/{plugin}/config/validate``: every mistake.
+
+        Values that are too long are not looked at any further.
+        """
         errors: dict[str, list[str]] = {}
-        for mistake in self.check(config):
+        long = too_long(config, "have a config provider read the list from a file")
+        for mistake in list(long.values()) or self.check(config):
             errors.setdefault(mistake.key or _CLASS_KEY, []).append(mistake.message)
         names = {key.name for key in self.keys}
         strangers = [

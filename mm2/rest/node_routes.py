@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable
 from dataclasses import asdict
 from http import HTTPStatus
@@ -162,7 +163,10 @@ async def validate(api: Api, call: Request) -> Response:
 
     A worker resolves the values, so that with rest.read.only it refuses.
     """
-    return Response(body=api.plugins.validated(call.path["plugin"], call.config()))
+    # In another thread: patterns may take their time.
+    return Response(
+        body=await asyncio.to_thread(api.plugins.validated, call.path["plugin"], call.config())
+    )
 
 
 @NODE_ROUTES.add("GET", "/admin/loggers", answers={200: "Loggers"})

@@ -7,6 +7,7 @@ from typing import Final
 
 from mm2.config.checks.client_override_policy import ALLOWLIST_KEY, POLICY_KEY
 from mm2.config.checks.key_lint import is_of_worker
+from mm2.config.checks.long_values import too_long
 from mm2.config.credentials import is_of_connection
 from mm2.config.flow_config import FlowConfig
 from mm2.config.keys.effects import Effect, Effects
@@ -20,8 +21,6 @@ from mm2.core.model import SourceAndTarget
 from mm2.errors import ConfigError
 
 _PROVIDERS: Final = "config.providers"
-_MOST_CHARACTERS: Final = 32 * 1024
-"""Of an altered value: patterns in it are compiled on the event loop."""
 
 
 def file_key(flow: SourceAndTarget, key: str) -> str:
@@ -39,26 +38,14 @@ def effects_of_key(key: str) -> Effects:
 
 def fixed_keys(config: FlowConfig, changes: Mapping[str, str | None]) -> dict[str, ConfigError]:
     """What cannot be altered whatever else is written, by key."""
-    return {
-        key: problem
-        for key, value in changes.items()
-        if (
-            problem := _fixed(config.flow, key)
-            or _too_long(key, value)
-            or _reads_secrets(config, key, value)
-        )
-    }
-
-
-def _too_long(key: str, value: str | None) -> ConfigError | None:
-    """A list of patterns that would take seconds to compile; a file may have longer ones."""
-    if value is None or len(value) <= _MOST_CHARACTERS:
-        return None
-    message = (
-        f"{key} has {len(value)} characters, and at most {_MOST_CHARACTERS} are taken: write"
-        " patterns that stand for many names, such as orders.*, or change the file"
-    )
-    return ConfigError(message, key=key)
+    fixed = {key: problem for key in changes if (problem := _fixed(config.flow, key))}
+    left = {key: value for key, value in changes.items() if key not in fixed}
+    # A leader reads them on the event loop.
+    fixed |= too_long(left, "change the file")
+    for key in left.keys() - fixed.keys():
+        if problem := _reads_secrets(config, key, changes[key]):
+            fixed[key] = problem
+    return fixed
 
 
 def _reads_secrets(config: FlowConfig, key: str, value: str | None) -> ConfigError | None:

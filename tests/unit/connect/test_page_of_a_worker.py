@@ -60,7 +60,7 @@ async def _page(configs: Mapping[str, Mapping[str, str]]) -> StatusPage:
     store = MemoryStore(ConnectorConfig(name, config) for name, config in configs.items())
     await store.add(ConnectorTarget("rests", TargetState.PAUSED))
     running = RunningConnectors(worker, store, lambda _: cast("RunningFlow", None), "w")
-    running._read_configs()
+    await running._read_configs()
     return worker_page(worker, store, running, _Views())
 
 
