@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Protocol
@@ -161,7 +162,9 @@ class TopicStore:
 
     async def _tell_loaded(self, tail: LogTail) -> None:
         await tail.caught_up.wait()
-        self._reading.restarts = self.contents.restarts
+        counted = Counter(self.contents.restarts)
+        counted.update(self._reading.restarts)
+        self._reading.restarts = counted
         self.contents = self._reading
         self._loaded.set()
         self.changed.set()
@@ -174,8 +177,7 @@ class TopicStore:
         except SchemaError as error:
             log.warning("connect.record_unreadable", topic=self._topic, error=str(error))
             entry = None
-        # What was asked for before we came has been done, or makes no difference any more.
-        if entry and (self._is_current or not isinstance(entry, Restart)):
+        if entry and (self._is_new(record.offset) or not isinstance(entry, Restart)):
             base = decode_base(record.headers)
             self._remember(record.offset, self._reading.take(entry, record.offset, base))
         async with self._progress:
@@ -187,6 +189,14 @@ class TopicStore:
     def _is_current(self) -> bool:
         """Whether ``contents`` follows what is read."""
         return self.contents is self._reading and self._loaded.is_set()
+
+    def _is_new(self, offset: int) -> bool:
+        """
+        Whether nobody here has seen an entry before, also while the topic is read once more.
+
+        What was asked for before we came has been done, or makes no difference any more.
+        """
+        return self._is_current or (self._loaded.is_set() and offset > self.contents.read)
 
     def _remember(self, offset: int, verdict: bool) -> None:  # noqa: FBT001 - what take returns
         self._verdicts[offset] = verdict
