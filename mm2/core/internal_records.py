@@ -48,6 +48,8 @@ _MAX_TEXT: Final = 0x7FFF
 _INT16: Final = struct.Struct(">h")
 _INT32: Final = struct.Struct(">i")
 _INT64: Final = struct.Struct(">q")
+_HEARTBEAT_SIZE: Final = _INT16.size + _INT64.size
+_HEARTBEAT_VERSION: Final = _INT16.pack(_VERSION)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -87,6 +89,21 @@ class Heartbeat:
             f"Heartbeat{{sourceClusterAlias={self.source}, "
             f"targetClusterAlias={self.target}, timestamp={self.timestamp_ms}}}"
         )
+
+
+def is_heartbeat(key: bytes | None, value: bytes | None) -> bool:
+    """
+    Whether a record can be nothing but a heartbeat: of the one version there is, and no byte more.
+
+    No JSON is one, for its value would begin with two zeros.
+    """
+    if value is None or len(value) != _HEARTBEAT_SIZE or value[: _INT16.size] != _HEARTBEAT_VERSION:
+        return False
+    try:
+        found = Heartbeat.decode(key, value)
+        return bool(found.source and found.target) and found.key() == key
+    except SchemaError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from mm2.config.connector_settings import TransformSettings, provenance_of
 from mm2.config.transforms.chain_reading import read_transforms
 from mm2.core.filters import NamePatterns
 from mm2.core.handled_records import SourceRecord, TargetRecord
+from mm2.core.internal_records import is_heartbeat
 from mm2.core.model import SourceAndTarget, TopicName
 from mm2.core.policy import HEARTBEATS_TOPIC
 from mm2.core.transforms.provenance import keep_headers
@@ -68,10 +69,13 @@ class TopicTransforms:
         """The transform of a topic of the source; None copies its records as bytes."""
         handle = self._changes_of(source, target)
         provenance = self._provenance
-        if provenance is None or _holds_heartbeats(source):
+        if provenance is None:
             return handle
+        may_be_heartbeats = _may_hold_heartbeats(source)
 
         def mark(record: SourceRecord) -> SourceRecord | None:
+            if may_be_heartbeats and is_heartbeat(record.key, record.value):
+                return record
             marked = provenance.marked(record, source)
             if marked is None and not self._has_left_out:
                 self._has_left_out = True
@@ -84,8 +88,8 @@ class TopicTransforms:
     def _changes_of(self, source: TopicName, target: TopicName) -> Handle | None:
         handle = self._handle if self._handle is not None and source in self._topics else None
         chain = self._chain
-        if chain is not None and _holds_heartbeats(source):
-            chain = chain.of_bytes()
+        if chain is not None and _may_hold_heartbeats(source):
+            chain = chain.sparing_heartbeats()
         if chain is None or not (handle or chain.concerns(target)):
             return handle
         from flows.source.transform.column_transforms import followed_by, of_chain  # noqa: PLC0415
@@ -93,10 +97,13 @@ class TopicTransforms:
         return of_chain(chain, target) if handle is None else followed_by(chain, handle)
 
 
-def _holds_heartbeats(source: TopicName) -> bool:
-    """Whether a topic has the name of heartbeats, alone or behind a separator."""
-    before = source.removesuffix(HEARTBEATS_TOPIC)
-    return before != source and not before[-1:].isalnum()
+def _may_hold_heartbeats(source: TopicName) -> bool:
+    """
+    Whether a topic has the name of heartbeats, ours or of other mirrors, with any separator.
+
+    A user's topic may have it, too: which records are heartbeats is seen of each.
+    """
+    return source.endswith(HEARTBEATS_TOPIC)
 
 
 def _with_provenance(mark: _Mark, inner: Handle | None) -> Handle:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 from mm2.core.handled_records import Headers, SourceRecord
+from mm2.core.internal_records import is_heartbeat
 from mm2.core.transforms.record_draft import RecordDraft
 from mm2.errors import PatternTimeout, TransformError
 
@@ -85,6 +86,23 @@ class Step:
         return self.router is not None and self.router.keeps(topic)
 
 
+@dataclass(frozen=True, slots=True)
+class SparingHeartbeats:
+    """A transform of all records but heartbeats."""
+
+    transform: Transform
+
+    def apply(self, draft: RecordDraft) -> bool:
+        """
+        Changes the draft, unless it is a heartbeat.
+
+        Raises:
+            TransformError: it cannot be applied to this record.
+        """
+        record = draft.source
+        return is_heartbeat(record.key, record.value) or self.transform.apply(draft)
+
+
 @dataclass(slots=True)
 class TransformChain:
     """
@@ -104,8 +122,17 @@ class TransformChain:
             return True
 
     def of_bytes(self) -> TransformChain:
-        """The chain for records that are no JSON, such as heartbeats and checkpoints."""
+        """The chain for records that are no JSON: heartbeats and checkpoints of mm2 itself."""
         return TransformChain([step for step in self.steps if not step.of_json])
+
+    def sparing_heartbeats(self) -> TransformChain:
+        """The chain for records some of which are heartbeats: what reads JSON leaves these."""
+        return TransformChain(
+            [
+                replace(step, transform=SparingHeartbeats(step.transform)) if step.of_json else step
+                for step in self.steps
+            ]
+        )
 
     def apply(self, record: SourceRecord) -> SourceRecord | None:
         """

@@ -6,7 +6,14 @@ from uuid import UUID
 
 import pytest
 
-from mm2.core.internal_records import EXACT_HEADER, LOGS_HEADER, Checkpoint, Heartbeat, OffsetSync
+from mm2.core.internal_records import (
+    EXACT_HEADER,
+    LOGS_HEADER,
+    Checkpoint,
+    Heartbeat,
+    OffsetSync,
+    is_heartbeat,
+)
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.translation.runs import UNKNOWN_LOGS, Logs
 from mm2.errors import SchemaError
@@ -96,6 +103,33 @@ def test_a_negative_length_is_a_schema_error() -> None:
 def test_any_version_is_read_as_the_first() -> None:
     """C323."""
     assert Heartbeat.decode(b"\0\1A\0\1B", b"\0\7" + bytes(8)) == heartbeat("A", "B", 0)
+
+
+@pytest.mark.parametrize(
+    "beat", [heartbeat("A", "B", 0), heartbeat("ünïcode", "x" * 32767, -1)], ids=["short", "long"]
+)
+def test_a_heartbeat_is_told_by_its_bytes(beat: Heartbeat) -> None:
+    assert is_heartbeat(beat.key(), beat.value())
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (b"\0\1A\0\1B", None),
+        (None, b"\0\0" + bytes(8)),
+        (b"\0\1A\0\1B", b"\0\7" + bytes(8)),
+        (b"\0\1A\0\1B", b"\0\0" + bytes(9)),
+        (b"\0\1A\0\1Bx", b"\0\0" + bytes(8)),
+        (b"\0\1A\0\1\xff", b"\0\0" + bytes(8)),
+        (b"\0\0\0\1B", b"\0\0" + bytes(8)),
+        (b"\0\x09A", b"\0\0" + bytes(8)),
+        (b"\x7f\xff" + b"\xff" * 32767 + b"\0\1B", b"\0\0" + bytes(8)),
+    ],
+)
+def test_what_may_be_anything_else_is_taken_for_no_heartbeat(
+    key: bytes | None, value: bytes | None
+) -> None:
+    assert not is_heartbeat(key, value)
 
 
 @pytest.mark.parametrize("kind", [Heartbeat, Checkpoint, OffsetSync])

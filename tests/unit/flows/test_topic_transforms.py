@@ -11,8 +11,10 @@ from flows.source.transform.message_handler import handled
 from flows.source.transform.topic_transforms import TopicTransforms
 from mm2.config.connector_settings import TransformSettings
 from mm2.core.handled_records import SourceRecord, TargetRecord
+from mm2.core.internal_records import Heartbeat
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
 from mm2.core.transforms.provenance import CLUSTER
+from mm2.errors import TransformError
 from tests.support.batches import Plain, write_batch
 from tests.support.stage_bench import StageBench
 from tests.support.transform_chains import record
@@ -74,16 +76,65 @@ def test_predicates_see_the_name_of_the_copy() -> None:
     assert transforms.of(TopicName("A.payments"), TopicName("B.A.payments")) is None
 
 
-@pytest.mark.parametrize("topic", ["heartbeats", "B.heartbeats"])
-def test_copies_of_heartbeats_are_not_read_as_json(topic: str) -> None:
-    source, remote = TopicName(topic), TopicName(f"A.{topic}")
-    assert _transforms(TransformSettings(connect=_MASK)).of(source, remote) is None
-    assert _transforms(TransformSettings(connect=_MARK)).of(source, remote) is not None
+_BEAT = Heartbeat(ClusterAlias("C"), ClusterAlias("A"), 5)
+_NAMED_LIKE_HEARTBEATS = pytest.mark.parametrize(
+    "topic",
+    [
+        "heartbeats",
+        "B.heartbeats",
+        "iot.heartbeats",
+        "patient-heartbeats",
+        "device_heartbeats",
+        "myheartbeats",
+    ],
+)
 
 
-def test_a_topic_with_a_name_that_only_ends_like_heartbeats_is() -> None:
-    transforms = _transforms(TransformSettings(connect=_MASK))
-    assert transforms.of(TopicName("myheartbeats"), TopicName("A.myheartbeats")) is not None
+def _made(
+    settings: TransformSettings, topic: str, before: SourceRecord
+) -> list[SourceRecord | TargetRecord]:
+    handle = _transforms(settings).of(TopicName(topic), TopicName(f"A.{topic}"))
+    assert handle is not None
+    return list(asyncio.run(handled(handle, before)))
+
+
+@_NAMED_LIKE_HEARTBEATS
+@pytest.mark.parametrize("handler", [None, "flows.source.transform.message_handler:unchanged"])
+def test_a_user_s_records_are_masked_whatever_their_topic_is_called(
+    topic: str, handler: str | None
+) -> None:
+    settings = TransformSettings(connect=_MASK, handler=handler)
+    (found,) = _made(settings, topic, record(value=b'{"f":"DE12"}'))
+    assert found.value == b'{"f":""}'
+    with pytest.raises(TransformError):
+        _made(settings, topic, record(value=b"no JSON"))
+
+
+@_NAMED_LIKE_HEARTBEATS
+def test_heartbeats_are_not_read_as_json_and_all_else_is_done_to_them(topic: str) -> None:
+    beat = record(key=_BEAT.key(), value=_BEAT.value())
+    assert _made(TransformSettings(connect=_MASK), topic, beat) == [beat]
+    both = {**_MASK, **_MARK, "transforms": "mask, mark"}
+    (found,) = _made(TransformSettings(connect=both), topic, beat)
+    assert found == record(key=_BEAT.key(), value=_BEAT.value(), headers=(("h", b"x"),))
+
+
+def test_a_heartbeat_in_a_topic_of_another_name_is_a_record_like_any() -> None:
+    with pytest.raises(TransformError):
+        _made(
+            TransformSettings(connect=_MASK),
+            "orders",
+            record(key=_BEAT.key(), value=_BEAT.value()),
+        )
+
+
+@_NAMED_LIKE_HEARTBEATS
+def test_a_user_s_records_say_where_they_come_from_and_heartbeats_do_not(topic: str) -> None:
+    settings = TransformSettings(provenance=True)
+    (found,) = _made(settings, topic, record(value=b"{}"))
+    assert (CLUSTER, b"A") in found.headers
+    beat = record(key=_BEAT.key(), value=_BEAT.value())
+    assert _made(settings, topic, beat) == [beat]
 
 
 def test_a_record_becomes_one_or_none() -> None:
