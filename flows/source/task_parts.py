@@ -136,6 +136,7 @@ class TaskParts:
             target=target,
             admin=Admin(spec.flow.target, spec.target),
             replication_factor=spec.transforms.replication_factor,
+            own_topics=spec.own_topics,
             reason="" if spec.exactly_once is None else _ELSEWHERE,
         )
         self.record_stage = RecordStage(

@@ -66,6 +66,7 @@ class FlowConfig:
         unread_keys: of these, what is said of keys that have no effect.
         parts: the connectors of the flow that are run here, by their simple names; a Connect
             worker's connector is one part.
+        worker_topics: that a Connect worker keeps beside its connectors.
         reverse: the flow the other way, whose copies this flow translates offsets back from; None
             if it does not.
         maker: what all this was made from, for those who alter it; two flows are the same that do
@@ -83,6 +84,7 @@ class FlowConfig:
     warnings: tuple[str, ...] = ()
     unread_keys: tuple[ConfigError, ...] = field(default=(), compare=False)
     parts: tuple[str, ...] = CONNECTORS
+    worker_topics: tuple[str, ...] = ()
     reverse: FlowConfig | None = None
     maker: MirrorMakerConfig | None = field(default=None, compare=False, repr=False)
 

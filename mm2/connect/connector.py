@@ -30,6 +30,7 @@ from mm2.errors import ConfigError, ConfigErrors
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 _ALIASES: Final = ("source.cluster.alias", "target.cluster.alias")
+_TOPICS: Final = tuple(f"{what}.storage.topic" for what in ("config", "offset", "status"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +86,12 @@ def read_connector(
         name=name,
         kind=kind,
         config=dict(config),
-        flow=replace(flow, parts=(kind.part,), warnings=(*flow.warnings, *warnings)),
+        flow=replace(
+            flow,
+            parts=(kind.part,),
+            worker_topics=tuple(worker.properties[key] for key in _TOPICS),
+            warnings=(*flow.warnings, *warnings),
+        ),
     )
 
 

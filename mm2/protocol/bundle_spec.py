@@ -27,6 +27,7 @@ from mm2.core.hide_secrets import Secret
 from mm2.core.model import SOURCE_CONNECTOR, GroupId, SourceAndTarget, TopicPartition
 from mm2.core.positions.exactly_once import Boundary
 from mm2.core.positions.start_rules import Start, StartRule, parse_reset, start_of
+from mm2.core.topics.own_topics import OwnTopics
 from mm2.kafka.client_settings import metadata_age_s
 from mm2.kafka.wire.compression import MOST_PLAIN, Compression, compression_of
 
@@ -101,6 +102,7 @@ class BundleSpec:
         monitor_interval_s: how often topic ids, leaders and log ends are read, in seconds; less
             often with thousands of partitions.
         offset_syncs: None when ``emit.offset-syncs.enabled=false``.
+        own_topics: to which transforms may send no records.
         exactly_once: None mirrors at least once.
         generation: of the last assignment that its leader has written for it; older ones that still
             come do not count.
@@ -125,6 +127,7 @@ class BundleSpec:
     gaps: GapSettings
     errors: ErrorSettings
     transforms: TransformSettings = UNCHANGED
+    own_topics: OwnTopics = field(default_factory=OwnTopics)
     connector: str = SOURCE_CONNECTOR
     byte_rate_limit: int = -1
     flush_interval_s: float = 1.0

@@ -19,6 +19,7 @@ from flows.source.transform.message_handler import Handle, WrongRecords
 from flows.source.transform.record_stage import RecordStage
 from flows.source.transform.target_routes import Routes
 from mm2.config.connector_settings import ErrorSettings
+from mm2.core.handled_records import SourceRecord, TargetRecord
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.requests.fetch import FetchedPartition
@@ -37,8 +38,13 @@ class KnownRoutes(Routes):
     def __init__(self) -> None:
         self.senders = {TARGET: PartitionSender(TARGET)}
 
-    async def sender(self, where: TopicPartition, like: TopicName) -> PartitionSender:
-        del like
+    async def sender(
+        self,
+        where: TopicPartition,
+        like: TopicName,
+        record: SourceRecord | TargetRecord | None = None,
+    ) -> PartitionSender:
+        del like, record
         if where.partition > 1:
             raise WrongRecords(f"none is {where}")
         return self.senders.setdefault(where, PartitionSender(where, merges=True))

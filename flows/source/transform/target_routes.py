@@ -18,7 +18,10 @@ from flows.source.transform.message_handler import (
     named_partition,
     source_record,
 )
+from mm2.core.handled_records import SourceRecord, TargetRecord
+from mm2.core.internal_records import is_heartbeat
 from mm2.core.model import TopicName, TopicPartition
+from mm2.core.topics.own_topics import OwnTopics
 from mm2.core.topics.topic_name import is_topic_name
 from mm2.core.topics.topic_plan import CreateTopic
 from mm2.errors import ClusterError, Unavailable
@@ -42,6 +45,7 @@ class Routes:
 
     Args:
         replication_factor: of topics that are created.
+        own_topics: where nothing may go.
         reason: why nothing may go elsewhere; empty if it may.
 
     Attributes:
@@ -56,6 +60,7 @@ class Routes:
         target: WireClient,
         admin: Admin,
         replication_factor: int,
+        own_topics: OwnTopics,
         reason: str = "",
     ) -> None:
         self.senders: dict[TopicPartition, PartitionSender] = {}
@@ -63,6 +68,7 @@ class Routes:
         self._target = target
         self._admin = admin
         self._replication_factor = replication_factor
+        self._own_topics = own_topics
         self._reason = reason
         self._one_at_a_time = asyncio.Lock()
         self.topics: set[TopicName] = set()
@@ -88,7 +94,7 @@ class Routes:
             if where == target:
                 copies.own.append(copy)
             else:
-                sender = await self.sender(where, partition.source.topic)
+                sender = await self.sender(where, partition.source.topic, each)
                 copies.routed.append((sender, copy))
         return copies
 
@@ -98,9 +104,17 @@ class Routes:
         """The sender of a partition as ``sender``, or ``own`` where that sends to it."""
         return own if own.target == where else await self.sender(where, like)
 
-    async def sender(self, where: TopicPartition, like: TopicName) -> PartitionSender:
+    async def sender(
+        self,
+        where: TopicPartition,
+        like: TopicName,
+        record: SourceRecord | TargetRecord | None = None,
+    ) -> PartitionSender:
         """
         The sender of a partition; a topic that is missing gets as many as ``like`` has.
+
+        Args:
+            record: that is to go there, if it is one alone.
 
         Raises:
             WrongRecords: there is no such partition, or it may not be written to.
@@ -110,6 +124,7 @@ class Routes:
             raise WrongRecords(f"a record for {where} is refused: {self._reason}")
         if not is_topic_name(where.topic):
             raise WrongRecords(f"no topic can have the name {where.topic!r}")
+        self._refuse_own(where.topic, record)
         if where.topic not in self.topics or not self._target.partitions_of(where.topic):
             async with self._one_at_a_time:
                 await self._prepare(where.topic, like)
@@ -117,6 +132,21 @@ class Routes:
         if not 0 <= where.partition < count:
             raise WrongRecords(f"{where.topic} has {count} partitions, and none is {where}")
         return self.senders.setdefault(where, PartitionSender(where, merges=True))
+
+    def _refuse_own(self, topic: TopicName, record: SourceRecord | TargetRecord | None) -> None:
+        """
+        Keeps records out of topics that tell mm2, Connect or brokers what to do.
+
+        Raises:
+            WrongRecords: the topic is one of these.
+        """
+        own = self._own_topics
+        if own.holds(topic):
+            raise WrongRecords(f"{topic} is internal: transforms may send no records there")
+        if topic == own.heartbeats and (
+            record is None or not is_heartbeat(record.key, record.value)
+        ):
+            raise WrongRecords(f"transforms may send heartbeats to {topic}, and no other records")
 
     async def _prepare(self, topic: TopicName, like: TopicName) -> None:
         # Whoever changes the tracked topics meanwhile must keep this one.

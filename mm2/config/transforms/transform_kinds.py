@@ -23,6 +23,7 @@ from mm2.config.transforms.transform_options import (
     unequal,
     wrong_path,
     wrong_replacement,
+    wrong_topic_format,
 )
 from mm2.core.java_regex import JavaPattern
 from mm2.core.transforms.cast import CAST_TYPES
@@ -184,7 +185,8 @@ _KINDS: Final = (
             "Letters of SimpleDateFormat, without `w`, `W` and `Y`; in UTC, and in English.",
             check=_readable(DateFormat))),
         make=lambda options: TimestampRouter(
-            options.text("topic.format"), DateFormat(options.text("timestamp.format")))),
+            options.text("topic.format"), DateFormat(options.text("timestamp.format"))),
+        wrong=wrong_topic_format),
     *_of_side("HeaderFrom", "Copies or moves fields to headers.", (
         _names("fields", default=None, doc="Names of fields.", repeats=True),
         _names("headers", default=None, doc="Names of headers, as many.", repeats=True),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from mm2.config.keys.key_types import Value
 from mm2.core.java_regex import JavaPattern, Replacement
+from mm2.core.topics.own_topics import OwnTopics
 from mm2.core.transforms.cast import Cast
 from mm2.core.transforms.field_path import nested_path
 from mm2.core.transforms.headers import HeaderFrom
@@ -49,12 +50,23 @@ def regex_router(options: Options) -> RegexRouter:
 
 
 def wrong_replacement(options: Options) -> tuple[str, str] | None:
-    """What the replacement says of groups that the pattern does not have."""
+    """What the replacement says of groups that the pattern does not have, or where it leads."""
     try:
-        regex_router(options)
+        router = regex_router(options)
     except ConfigError as problem:
         return "replacement", problem.message
-    return None
+    return _no_way(router.replacement.constant or "", "replacement")
+
+
+def wrong_topic_format(options: Options) -> tuple[str, str] | None:
+    """Where a name without placeholders leads."""
+    return _no_way(options.text("topic.format"), "topic.format")
+
+
+def _no_way(topic: str, option: str) -> tuple[str, str] | None:
+    if not OwnTopics().holds(topic):
+        return None
+    return option, "records may not go to internal topics of mm2, Connect and Kafka: name another"
 
 
 def header_from(side: Side, options: Options) -> HeaderFrom:

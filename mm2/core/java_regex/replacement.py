@@ -30,6 +30,12 @@ class Replacement:
         """Travels as its texts."""
         return Replacement, (self._pattern, self.text)
 
+    @property
+    def constant(self) -> str | None:
+        """What it always is; None if that depends on groups."""
+        texts = [part for part in self._parts if isinstance(part, str)]
+        return "".join(texts) if len(texts) == len(self._parts) else None
+
     def replace_first(self, text: str) -> str:
         """
         The text with the first part that the pattern is found in replaced.

@@ -5,6 +5,9 @@ from __future__ import annotations
 from mm2.config.flow_config import FlowConfig, data_producer
 from mm2.config.offset_topics import offset_runs_topic
 from mm2.config.text.expressions import RESOLVED
+from mm2.core.model import ClusterAlias
+from mm2.core.policy import build_policy
+from mm2.core.topics.own_topics import OwnTopics
 from mm2.herder.bundles.task_fencing import exactly_once_spec, transactional_id
 from mm2.protocol.bundle_spec import BundleSpec, OffsetSyncSpec
 from mm2.telemetry.levels import CHOSEN
@@ -44,6 +47,7 @@ def bundle_spec(config: FlowConfig, index: int, epoch: int, syncs_topic: str) ->
         offset_syncs=syncs if source.emit_offset_syncs else None,
         errors=source.errors,
         transforms=source.transforms,
+        own_topics=_own_topics(config),
         exactly_once=exactly_once_spec(config, producer),
         log_levels=CHOSEN.levels,
         hidden=RESOLVED.within(
@@ -58,3 +62,20 @@ def bundle_spec(config: FlowConfig, index: int, epoch: int, syncs_topic: str) ->
             ]
         ),
     )
+
+
+def _own_topics(config: FlowConfig) -> OwnTopics:
+    """As policy and worker name them; of other flows, those that these names would be, too."""
+    policy, herder = build_policy(config.source.properties), config.herder
+    flow = config.flow
+    names = {
+        herder.config_topic,
+        herder.status_topic,
+        herder.offsets_topic,
+        herder.names.control_topic,
+        herder.names.progress_topic,
+        *config.worker_topics,
+    }
+    for alias in {flow.source, flow.target, *map(ClusterAlias, config.source.transforms.clusters)}:
+        names |= {policy.checkpoints_topic(alias), policy.offset_syncs_topic(alias)}
+    return OwnTopics(heartbeats=policy.heartbeats_topic(), names=frozenset(names - {""}))

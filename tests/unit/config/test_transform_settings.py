@@ -47,6 +47,17 @@ def _of(**options: str) -> dict[str, str]:
         ({"type": "Filter", "negate": "true"}, "negate", "transforms.x.predicate is missing"),
         ({"type": "RegexRouter", "regex": "(", "replacement": "x"}, "regex", "Unclosed group"),
         ({"type": "RegexRouter", "regex": "a", "replacement": "$1"}, "replacement", "no group 1"),
+        (
+            {"type": "RegexRouter", "regex": "a", "replacement": "mm2-control.A.internal"},
+            "replacement",
+            "= mm2-control.A.internal: records may not go to internal topics .* name another",
+        ),
+        ({"type": "RegexRouter", "regex": "a", "replacement": "__x"}, "replacement", "may not go"),
+        (
+            {"type": "TimestampRouter", "topic_format": "A.checkpoints.internal"},
+            "topic.format",
+            "may not go",
+        ),
         ({"type": "TimestampRouter", "timestamp_format": "yyyyww"}, "timestamp.format", "weeks"),
         (_FIELDS, "headers", "1 headers stand for 2 fields"),
         ({**_FIELDS, "operation": "Copy"}, "operation", "must be one of move, copy"),
@@ -105,6 +116,12 @@ def test_a_mistake_in_a_predicate_is_told(options: dict[str, str], key: str, tol
     assert mistake.key == key
     with pytest.raises(type(mistake), match=told):
         raise mistake
+
+
+@pytest.mark.parametrize("replacement", ["heartbeats", "B.orders", "$0"])
+def test_other_constant_names_are_taken(replacement: str) -> None:
+    options = _of(type="RegexRouter", regex="a", replacement=replacement)
+    assert read_transforms({"transforms": "x", **options})[1] == []
 
 
 def test_all_mistakes_are_told_at_once() -> None:

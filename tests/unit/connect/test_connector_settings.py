@@ -14,6 +14,7 @@ from mm2.connect.connector import Connector, read_connector
 from mm2.connect.worker_config import WorkerConfig
 from mm2.core.policy import build_policy
 from mm2.errors import ConfigErrors
+from mm2.herder.bundles.make_bundle_spec import bundle_spec
 from mm2.herder.bundles.task_fencing import transactional_id
 from mm2.herder.topics.internal_topics import internal_topics
 
@@ -50,6 +51,11 @@ def _connector(
     return read_connector(
         written, WorkerConfig(raw={**_WORKER, **(worker or {})}, is_distributed=True)
     )
+
+
+def test_topics_of_the_worker_are_kept_from_the_connector_s_transforms() -> None:
+    own = bundle_spec(_connector(_SOURCE).flow, 0, 1, "syncs").own_topics
+    assert {"configs", "offsets", "states"} <= own.names
 
 
 def _servers(connector: Connector) -> dict[str, str | None]:

@@ -18,7 +18,7 @@ from flows.source.forward.overlap import Overlap
 from flows.source.send.send_queue import PartitionSender
 from flows.source.transform.column_handle import ColumnHandle, compile_columns
 from flows.source.transform.column_transforms import of_chain, user_function
-from mm2.core.handled_records import SourceRecord
+from mm2.core.handled_records import SourceRecord, TargetRecord
 from mm2.core.model import TopicName, TopicPartition
 from tests.support.batches import Plain, read_batch, write_batch
 from tests.support.eventually import eventually_async
@@ -254,10 +254,15 @@ async def test_records_behind_the_end_that_their_batch_announces_are_not_lost() 
 
 async def test_any_error_of_a_target_is_that_of_a_record() -> None:
     class Failing(KnownRoutes):
-        async def sender(self, where: TopicPartition, like: TopicName) -> PartitionSender:
+        async def sender(
+            self,
+            where: TopicPartition,
+            like: TopicName,
+            record: SourceRecord | TargetRecord | None = None,
+        ) -> PartitionSender:
             if where.topic != "A.t":
                 raise struct.error("odd")
-            return await super().sender(where, like)
+            return await super().sender(where, like, record)
 
     bench = StageBench(in_arrow("spread"), errors=error_settings(tolerates=True))
     bench.stage._transform._routes = Failing()

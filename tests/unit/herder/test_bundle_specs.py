@@ -53,6 +53,25 @@ def test_the_rack_and_how_often_to_ask_for_a_better_replica_are_the_consumers(
     assert (_spec(tmp_path).rack, _spec(tmp_path).replica_lease_s) == ("", 300.0)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", {"mm2-control.A.internal", "mm2-configs.A.internal", "mm2-offset-syncs.B.internal"}),
+        (
+            "replication.policy.separator = x\n",
+            {"Axcheckpointsxinternal", "mm2-offset-syncsxBxinternal"},
+        ),
+    ],
+)
+def test_a_task_knows_where_its_transforms_may_send_nothing(
+    tmp_path: Path, text: str, expected: set[str]
+) -> None:
+    own = _spec(tmp_path, text).own_topics
+    assert expected <= own.names
+    assert own.heartbeats == "heartbeats"
+    assert not any(map(own.holds, ("heartbeats", "A.orders", "orders", "internal")))
+
+
 def test_runs_go_where_offset_syncs_go(tmp_path: Path) -> None:
     syncs = _spec(tmp_path).offset_syncs
     assert syncs is not None

@@ -64,6 +64,19 @@ def test_the_handler_is_at_fault_for_a_name_that_no_topic_can_have(name: str) ->
     assert not tracked | target.tracked
 
 
+@pytest.mark.parametrize(
+    "name", ["mm2-control.A.internal", "A.checkpoints.internal", "__consumer_offsets"]
+)
+def test_the_handler_is_at_fault_for_a_name_of_an_internal_topic(name: str) -> None:
+    """But what is copied from a topic of that name, because the user says so, goes there."""
+    target, tracked = NamedTarget(), set[str]()
+    topics = named_topics(NamedTarget(**{"t": 4, name: 4}), target, tracked)
+    with pytest.raises(WrongRecords, match="is internal"):
+        run(topics(TopicName(name), _T))
+    assert not tracked | target.tracked
+    assert run(topics(TopicName(name), TopicName(name))) == 4
+
+
 def test_the_handler_is_at_fault_for_a_name_that_is_too_similar_to_another() -> None:
     target = NamedTarget()
     reason = "collides with existing topics: a.b"
