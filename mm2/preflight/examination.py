@@ -19,8 +19,9 @@ from mm2.kafka.admin import Admin
 from mm2.kafka.flow_clusters import FlowClusters, admin_clients
 from mm2.kafka.security.principal import principal
 from mm2.preflight.cluster_checks import cluster_checks, connection
-from mm2.preflight.flow_checks import FlowFacts, flow_checks, name_checks, shared_ids
+from mm2.preflight.flow_checks import FlowFacts, flow_checks, shared_ids
 from mm2.preflight.flow_plan import FlowPlan, plan_flow
+from mm2.preflight.name_checks import name_checks
 from mm2.preflight.permission_checks import check_permissions
 from mm2.preflight.permissions import source_needs, target_needs
 from mm2.preflight.quotas import client_ids_on, quota_rates

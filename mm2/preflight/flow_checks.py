@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
-from mm2.config.connector_settings import provenance_of
 from mm2.config.flow_config import FlowConfig
-from mm2.config.offset_topics import accepted_topics
 from mm2.core.checks import Check, Verdict, first_few
 from mm2.core.filters import TOPICS_DEFAULT, DefaultTopicFilter, build_topic_filter
 from mm2.core.model import ClusterAlias, TopicName
-from mm2.core.policy import build_policy
 from mm2.core.preflight.acl_commands import shell
 from mm2.core.preflight.copy_time import copy_ms, short_retention
-from mm2.core.preflight.endless_copies import Copying, endless_copies
-from mm2.core.preflight.mirrored_names import idle_patterns, seeming_copies, service_topics
+from mm2.core.preflight.mirrored_names import idle_patterns, service_topics
 from mm2.core.times import age_text
 from mm2.preflight.flow_plan import FlowPlan
 
@@ -164,77 +158,4 @@ def shared_ids(flows: Iterable[FlowConfig], ids: Mapping[ClusterAlias, str]) -> 
                 f"{' and '.join(names)} have one cluster id, {cluster_id}: with"
                 " provenance.headers.enabled, records of one are taken for those of the other",
                 remedy="Format each cluster with an id of its own.",
-            )
-
-
-async def name_checks(
-    flows: Sequence[FlowConfig], topics: Mapping[ClusterAlias, frozenset[TopicName]]
-) -> list[Check]:
-    """What the names of all clusters' topics say together, of flows that are enabled."""
-    return await asyncio.to_thread(lambda: [*_loops(flows, topics), *_seeming(flows, topics)])
-
-
-def _loops(
-    flows: Sequence[FlowConfig], topics: Mapping[ClusterAlias, frozenset[TopicName]]
-) -> Iterator[Check]:
-    copying = [_copying(each) for each in flows]
-    by_way: dict[tuple[ClusterAlias, ...], list[str]] = {}
-    for way in endless_copies(topics, copying):
-        clusters = tuple(alias for alias, _ in way)
-        by_way.setdefault(clusters, []).append(" -> ".join(f"{a}:{t}" for a, t in way))
-    for clusters, ways in by_way.items():
-        kinds = {
-            f"{each.flow}: {type(build_policy(each.source.properties)).__name__}" for each in flows
-        }
-        yield Check.no_go(
-            "endless-copies",
-            "->".join(dict.fromkeys(clusters)),
-            f"{len(ways)} topics would be copied without end, as in {ways[0]}",
-            remedy=(
-                f"Give the flows the same {_POLICY} (now {', '.join(sorted(kinds))}), other than"
-                " IdentityReplicationPolicy; or topics that the way back excludes; or write"
-                " provenance.headers.enabled = true, for all of them."
-            ),
-        )
-
-
-def _copying(config: FlowConfig) -> Copying:
-    policy = build_policy(config.source.properties)
-    provenance = provenance_of(config.flow, config.source.transforms)
-    return Copying(
-        flow=config.flow,
-        accepts=accepted_topics(config),
-        remote=partial(policy.format_remote_topic, config.flow.source),
-        takes=None if provenance is None else provenance.takes,
-    )
-
-
-def _seeming(
-    flows: Iterable[FlowConfig], topics: Mapping[ClusterAlias, frozenset[TopicName]]
-) -> Iterator[Check]:
-    for config in flows:
-        source = config.flow.source
-        if source not in topics:
-            continue
-        policy = build_policy(config.source.properties)
-        wanted = build_topic_filter(config.source.properties).should_replicate_topic
-        local = [
-            topic
-            for topic in topics[source]
-            if policy.format_remote_topic(source, topic) != topic and wanted(topic)
-        ]
-        for each in seeming_copies(local, policy, topics):
-            is_left_out = each.origin == config.flow.target
-            yield Check(
-                name="seeming-copies",
-                subject=str(config.flow),
-                verdict=Verdict.CAUTION if is_left_out else Verdict.NOTE,
-                sentence=(
-                    f"{each.topic} on {source} looks like a copy from {each.origin}, which has no"
-                    f" {each.upstream}: it is {'not mirrored' if is_left_out else 'taken for one'}"
-                ),
-                remedy=(
-                    "If it is a topic of the cluster's own, rename it, or choose another alias or"
-                    " replication.policy.separator."
-                ),
             )

@@ -17,13 +17,14 @@ class Copying:
     How a flow decides about the topics of its source.
 
     Attributes:
+        remotes: where the records of a topic may go.
         takes: whether it copies records that were written on a cluster first; None: whatever their
             headers say, which it does not write either.
     """
 
     flow: SourceAndTarget
     accepts: Callable[[TopicName], bool]
-    remote: Callable[[TopicName], TopicName]
+    remotes: Callable[[TopicName], Collection[TopicName]]
     takes: Callable[[str], bool] | None = None
 
 
@@ -70,4 +71,5 @@ def _copies(
             continue
         marked = origin if each.takes is None else origin or alias
         if each.takes is None or each.takes(marked or alias):
-            yield (each.flow.target, each.remote(topic)), marked
+            for remote in sorted(each.remotes(topic)):
+                yield (each.flow.target, remote), marked

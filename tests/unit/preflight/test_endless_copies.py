@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 import pytest
 
-from mm2.config.connector_settings import provenance_of
-from mm2.config.offset_topics import accepted_topics
 from mm2.core.model import ClusterAlias, TopicName
-from mm2.core.policy import build_policy
 from mm2.core.preflight.endless_copies import Copying, endless_copies
+from mm2.preflight.name_checks import copying_of
 from tests.support.configs import A_TO_B, B_TO_A, config_of
 
 _IDENTITY = "IdentityReplicationPolicy"
@@ -20,20 +17,10 @@ _TOPICS = {ClusterAlias("A"): {TopicName("orders")}, ClusterAlias("B"): set[Topi
 
 
 def _copying(settings: Mapping[str, str]) -> list[Copying]:
-    found = []
-    for flow in (A_TO_B, B_TO_A):
-        config = config_of({"A->B.enabled": "true", "B->A.enabled": "true", **settings}, flow)
-        policy = build_policy(config.source.properties)
-        provenance = provenance_of(flow, config.source.transforms)
-        found.append(
-            Copying(
-                flow=flow,
-                accepts=accepted_topics(config),
-                remote=partial(policy.format_remote_topic, flow.source),
-                takes=None if provenance is None else provenance.takes,
-            )
-        )
-    return found
+    return [
+        copying_of(config_of({"A->B.enabled": "true", "B->A.enabled": "true", **settings}, flow))
+        for flow in (A_TO_B, B_TO_A)
+    ]
 
 
 def test_renamed_copies_come_to_an_end() -> None:

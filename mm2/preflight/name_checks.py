@@ -1,0 +1,168 @@
+"""What the names of topics on all clusters say together of what flows would do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Final
+
+from mm2.config.connector_settings import TransformSettings, provenance_of
+from mm2.config.flow_config import FlowConfig
+from mm2.config.keys.keys_mm2 import SQL
+from mm2.config.offset_topics import accepted_topics
+from mm2.config.transforms.chain_reading import read_transforms
+from mm2.core.checks import Check, Verdict
+from mm2.core.filters import build_topic_filter
+from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
+from mm2.core.policy import build_policy
+from mm2.core.preflight.endless_copies import Copying, endless_copies
+from mm2.core.preflight.mirrored_names import seeming_copies
+from mm2.core.preflight.routed_names import goes_by_headers, routed_names
+from mm2.core.transforms import TransformChain
+
+_POLICY: Final = "replication.policy.class"
+_WOULD: Final = "would be copied without end"
+
+
+async def name_checks(
+    flows: Sequence[FlowConfig], topics: Mapping[ClusterAlias, frozenset[TopicName]]
+) -> list[Check]:
+    """What the names of all clusters' topics say together, of flows that are enabled."""
+    return await asyncio.to_thread(
+        lambda: [*_loops(flows, topics), *_not_followed(flows), *_seeming(flows, topics)]
+    )
+
+
+def _loops(
+    flows: Sequence[FlowConfig], topics: Mapping[ClusterAlias, frozenset[TopicName]]
+) -> Iterator[Check]:
+    chains = {each.flow: _chain(each) for each in flows}
+    by_way: dict[tuple[ClusterAlias, ...], list[str]] = {}
+    for way in endless_copies(topics, [copying_of(each) for each in flows]):
+        clusters = tuple(alias for alias, _ in way)
+        by_way.setdefault(clusters, []).append(" -> ".join(f"{a}:{t}" for a, t in way))
+    for clusters, ways in by_way.items():
+        passed = set(pairwise(clusters))
+        may_end = any(
+            goes_by_headers(chain)
+            for flow, chain in chains.items()
+            if (flow.source, flow.target) in passed
+        )
+        would = "may be copied without end, unless headers end that" if may_end else _WOULD
+        yield Check(
+            name="endless-copies",
+            subject="->".join(dict.fromkeys(clusters)),
+            verdict=Verdict.CAUTION if may_end else Verdict.NO_GO,
+            sentence=f"{len(ways)} topics {would}, as in {ways[0]}",
+            remedy=_remedy(flows),
+            cost="" if may_end else None,
+        )
+
+
+def _remedy(flows: Sequence[FlowConfig]) -> str:
+    kinds = {
+        f"{each.flow}: {type(build_policy(each.source.properties)).__name__}" for each in flows
+    }
+    routers = [
+        f"{each.flow}.transforms.{step.name}"
+        for each in flows
+        if (chain := _chain(each)) is not None
+        for step in chain.steps
+        if step.router is not None
+    ]
+    without = f", and no router that takes names back ({', '.join(routers)})" if routers else ""
+    return (
+        f"Give the flows the same {_POLICY} (now {', '.join(sorted(kinds))}), other than"
+        f" IdentityReplicationPolicy{without}; or topics that the way back excludes; or write"
+        " provenance.headers.enabled = true, for all of them."
+    )
+
+
+def copying_of(config: FlowConfig) -> Copying:
+    """How a flow decides about topics; what code and SQL of users do to names is not followed."""
+    policy, chain = build_policy(config.source.properties), _chain(config)
+    provenance = provenance_of(config.flow, config.source.transforms)
+    source = config.flow.source
+    return Copying(
+        flow=config.flow,
+        accepts=accepted_topics(config),
+        remotes=lambda topic: routed_names(chain, policy.format_remote_topic(source, topic)),
+        takes=None if provenance is None else provenance.takes,
+    )
+
+
+def _chain(config: FlowConfig) -> TransformChain | None:
+    return read_transforms(config.source.transforms.connect)[0]
+
+
+def _not_followed(flows: Sequence[FlowConfig]) -> Iterator[Check]:
+    """Transforms that may lead records in a circle, without saying so before they run."""
+    for config in flows:
+        key, is_routing = _unread_router(config.source.transforms)
+        if not key or not _leads_back(config.flow, flows):
+            continue
+        yield Check(
+            name="unfollowed-topics",
+            subject=str(config.flow),
+            verdict=Verdict.CAUTION if is_routing else Verdict.NOTE,
+            sentence=f"{key} may send records to other topics, and is not followed: whether they"
+            " would be copied without end is not known",
+            remedy=(
+                f"See that the way back to {config.flow.source} excludes the topics that it names,"
+                " or write provenance.headers.enabled = true for all flows of the circle."
+            ),
+        )
+
+
+def _unread_router(transforms: TransformSettings) -> tuple[str, bool]:
+    """The key of what may name topics, if there is any, and whether it surely does."""
+    if transforms.sql_topic is not None:
+        return f"{SQL}topic", True
+    if transforms.handler is not None:
+        return "message.handler", False
+    return ("arrow.function", False) if transforms.function is not None else ("", False)
+
+
+def _leads_back(flow: SourceAndTarget, flows: Sequence[FlowConfig]) -> bool:
+    """Whether flows that look at no headers of provenance come back to a flow's source."""
+    reached, before = {flow.target}, set[ClusterAlias]()
+    while reached != before:
+        before = set(reached)
+        reached |= {
+            each.flow.target
+            for each in flows
+            if each.flow.source in before and not each.source.transforms.provenance
+        }
+    return flow.source in reached
+
+
+def _seeming(
+    flows: Iterable[FlowConfig], topics: Mapping[ClusterAlias, frozenset[TopicName]]
+) -> Iterator[Check]:
+    for config in flows:
+        source = config.flow.source
+        if source not in topics:
+            continue
+        policy = build_policy(config.source.properties)
+        wanted = build_topic_filter(config.source.properties).should_replicate_topic
+        local = [
+            topic
+            for topic in topics[source]
+            if policy.format_remote_topic(source, topic) != topic and wanted(topic)
+        ]
+        for each in seeming_copies(local, policy, topics):
+            is_left_out = each.origin == config.flow.target
+            yield Check(
+                name="seeming-copies",
+                subject=str(config.flow),
+                verdict=Verdict.CAUTION if is_left_out else Verdict.NOTE,
+                sentence=(
+                    f"{each.topic} on {source} looks like a copy from {each.origin}, which has no"
+                    f" {each.upstream}: it is {'not mirrored' if is_left_out else 'taken for one'}"
+                ),
+                remedy=(
+                    "If it is a topic of the cluster's own, rename it, or choose another alias or"
+                    " replication.policy.separator."
+                ),
+            )
