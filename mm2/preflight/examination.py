@@ -76,6 +76,7 @@ class _Examiner:
         self._checks: list[Check] = []
         self._plans: list[FlowPlan] = []
         self._rates: dict[str, float] = {}
+        self._ids: dict[ClusterAlias, str] = {}
 
     async def run(self) -> Examination:
         reached = await self._reached()
@@ -86,7 +87,7 @@ class _Examiner:
                     await self._flow(config, topics)
                 except Mm2Error as error:
                     self._checks.append(_failed(config, error))
-        self._checks += await name_checks(self._flows, topics)
+        self._checks += await name_checks(self._flows, topics, self._ids)
         return Examination(plans=self._plans, rates=self._rates, checks=self._checks)
 
     async def _reached(self) -> set[ClusterAlias]:
@@ -108,8 +109,10 @@ class _Examiner:
                 reached.add(alias)
                 clients = client_ids_on(alias, self._flows)
                 self._checks += await cluster_checks(*sides[alias], clients)
-        ids = {alias: await sides[alias][0].cluster_id() for alias in sides if alias in reached}
-        self._checks += shared_ids(self._flows, ids)
+        self._ids = {
+            alias: await sides[alias][0].cluster_id() for alias in sides if alias in reached
+        }
+        self._checks += shared_ids(self._flows, self._ids)
         return reached
 
     async def _flow(

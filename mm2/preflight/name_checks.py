@@ -5,39 +5,51 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Final
 
-from mm2.config.connector_settings import TransformSettings, provenance_of
+from mm2.config.connector_settings import TransformSettings
+from mm2.config.copying import chain_of_flow, copying_of
 from mm2.config.flow_config import FlowConfig
 from mm2.config.keys.keys_mm2 import SQL
-from mm2.config.offset_topics import accepted_topics
-from mm2.config.transforms.chain_reading import read_transforms
-from mm2.core.checks import Check, Verdict
+from mm2.core.checks import Check, Verdict, first_few
 from mm2.core.filters import build_topic_filter
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
 from mm2.core.policy import build_policy
-from mm2.core.preflight.endless_copies import Copying, endless_copies
+from mm2.core.preflight.endless_copies import endless_copies
 from mm2.core.preflight.mirrored_names import seeming_copies
-from mm2.core.preflight.routed_names import goes_by_headers, routed_names
-from mm2.core.transforms import TransformChain
+from mm2.core.preflight.origin_ways import wrong_ways
+from mm2.core.preflight.routed_names import goes_by_headers
 
 _POLICY: Final = "replication.policy.class"
 _WOULD: Final = "would be copied without end"
 
 
 async def name_checks(
-    flows: Sequence[FlowConfig], topics: Mapping[ClusterAlias, frozenset[TopicName]]
+    flows: Sequence[FlowConfig],
+    topics: Mapping[ClusterAlias, frozenset[TopicName]],
+    ids: Mapping[ClusterAlias, str] = MappingProxyType({}),
 ) -> list[Check]:
-    """What the names of all clusters' topics say together, of flows that are enabled."""
+    """
+    What the names of all clusters' topics say together, of flows that are enabled.
+
+    Args:
+        ids: of the clusters, as far as they are known.
+    """
     return await asyncio.to_thread(
-        lambda: [*_loops(flows, topics), *_not_followed(flows), *_seeming(flows, topics)]
+        lambda: [
+            *_loops(flows, topics),
+            *_not_followed(flows),
+            *_origins(flows, topics, ids),
+            *_seeming(flows, topics),
+        ]
     )
 
 
 def _loops(
     flows: Sequence[FlowConfig], topics: Mapping[ClusterAlias, frozenset[TopicName]]
 ) -> Iterator[Check]:
-    chains = {each.flow: _chain(each) for each in flows}
+    chains = {each.flow: chain_of_flow(each) for each in flows}
     by_way: dict[tuple[ClusterAlias, ...], list[str]] = {}
     for way in endless_copies(topics, [copying_of(each) for each in flows]):
         clusters = tuple(alias for alias, _ in way)
@@ -67,7 +79,7 @@ def _remedy(flows: Sequence[FlowConfig]) -> str:
     routers = [
         f"{each.flow}.transforms.{step.name}"
         for each in flows
-        if (chain := _chain(each)) is not None
+        if (chain := chain_of_flow(each)) is not None
         for step in chain.steps
         if step.router is not None
     ]
@@ -79,21 +91,23 @@ def _remedy(flows: Sequence[FlowConfig]) -> str:
     )
 
 
-def copying_of(config: FlowConfig) -> Copying:
-    """How a flow decides about topics; what code and SQL of users do to names is not followed."""
-    policy, chain = build_policy(config.source.properties), _chain(config)
-    provenance = provenance_of(config.flow, config.source.transforms)
-    source = config.flow.source
-    return Copying(
-        flow=config.flow,
-        accepts=accepted_topics(config),
-        remotes=lambda topic: routed_names(chain, policy.format_remote_topic(source, topic)),
-        takes=None if provenance is None else provenance.takes,
-    )
-
-
-def _chain(config: FlowConfig) -> TransformChain | None:
-    return read_transforms(config.source.transforms.connect)[0]
+def _origins(
+    flows: Sequence[FlowConfig],
+    topics: Mapping[ClusterAlias, frozenset[TopicName]],
+    ids: Mapping[ClusterAlias, str],
+) -> Iterator[Check]:
+    """Records that headers of provenance let come more than once, or not at all."""
+    targets = {each.flow.target for each in flows}
+    for ways, names in wrong_ways(topics, [copying_of(each, ids) for each in flows]).items():
+        no_way = Verdict.NOTE if ways.origin in targets else Verdict.CAUTION
+        yield Check(
+            name="repeated-copies" if ways.are_several else "missing-origins",
+            subject=f"{ways.origin}->{ways.target}",
+            verdict=Verdict.NO_GO if ways.are_several else no_way,
+            sentence=f"{ways.sentence}, in {first_few(names)}",
+            remedy=ways.remedy,
+            cost=None if ways.are_several else "",
+        )
 
 
 def _not_followed(flows: Sequence[FlowConfig]) -> Iterator[Check]:

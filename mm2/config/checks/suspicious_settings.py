@@ -12,6 +12,7 @@ from itertools import combinations, permutations
 from typing import Final
 
 from mm2.config.checks.impossible_values import doubtful_values
+from mm2.config.checks.ways_of_origins import wrong_origins
 from mm2.config.connector_reading import parse_connector
 from mm2.config.flow_settings import FlowConfig
 from mm2.config.keys.key_aliases import effective_settings
@@ -91,6 +92,7 @@ def suspicious_flows(
         yield ConfigError(message, key="clusters")
     yield from _same_clusters(maker, flows)
     yield from _copied_for_ever(maker, flows)
+    yield from wrong_origins(maker, flows)
     for config in flows:
         yield from _doubtful(maker, config)
     for pair in permutations(maker.clusters, 2):

@@ -35,11 +35,14 @@ def endless_copies(
     Follows each topic from copy to copy; returns the ways that do not end.
 
     A way that comes to a topic again ends with it. One that goes on under new names is cut when it
-    is longer than a way can be on which no cluster comes twice.
+    is longer than a way can be on which no cluster comes twice. Where all flows of a circle write
+    headers there is none: a record comes to no cluster that it has passed.
 
     Args:
         topics: of each cluster; copies that are there already count like any topic.
     """
+    if not any(each.takes is None and _is_on_circle(each.flow, flows) for each in flows):
+        return []
     most = len({alias for each in flows for alias in (each.flow.source, each.flow.target)})
     return [
         way
@@ -47,6 +50,14 @@ def endless_copies(
         for topic in sorted(topics[alias])
         if (way := _endless(((alias, topic),), None, flows, most)) is not None
     ]
+
+
+def _is_on_circle(flow: SourceAndTarget, flows: Sequence[Copying]) -> bool:
+    reached, new = {flow.target}, {flow.target}
+    while new:
+        new = {each.flow.target for each in flows if each.flow.source in new} - reached
+        reached |= new
+    return flow.source in reached
 
 
 def _endless(

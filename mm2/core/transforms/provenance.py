@@ -63,9 +63,9 @@ class Provenance:
     source_id: str = ""
     target_id: str = ""
 
-    def takes(self, origin: str) -> bool:
+    def takes(self, origin: str, cluster_id: str = "") -> bool:
         """Whether records are copied that were written on a cluster of this alias first."""
-        return self._takes(RecordOrigin(origin))
+        return self._takes(RecordOrigin(origin, cluster_id))
 
     def marked(self, record: SourceRecord, topic: TopicName) -> SourceRecord | None:
         """

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
+from mm2.config.copying import copying_of
 from mm2.core.model import ClusterAlias, TopicName
 from mm2.core.preflight.endless_copies import Copying, endless_copies
-from mm2.preflight.name_checks import copying_of
 from tests.support.configs import A_TO_B, B_TO_A, config_of
 
 _IDENTITY = "IdentityReplicationPolicy"

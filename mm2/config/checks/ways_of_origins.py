@@ -1,0 +1,67 @@
+"""Finds records that flows with headers of provenance would copy twice, or not at all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from mm2.config.copying import copying_of
+from mm2.config.flow_settings import FlowConfig
+from mm2.config.keys.key_aliases import effective_settings
+from mm2.config.keys.key_types import split_list
+from mm2.config.mirror_maker_config import MirrorMakerConfig
+from mm2.core.filters import TOPIC_FILTER_KEY
+from mm2.core.model import SOURCE_CONNECTOR, TopicName
+from mm2.core.plugin import JAVA_PACKAGE
+from mm2.core.policy import POLICY_KEY
+from mm2.core.preflight.origin_ways import wrong_ways
+from mm2.errors import ConfigError
+
+_KEY: Final = "provenance.headers.enabled"
+_IDENTITY: Final = "IdentityReplicationPolicy"
+_ANY: Final = TopicName("topic")
+
+
+def wrong_origins(maker: MirrorMakerConfig, flows: Sequence[FlowConfig]) -> Iterator[ConfigError]:
+    """
+    What is to be said of these flows; clusters are not asked.
+
+    Nothing, if origins are named by ids, which only clusters know. Each cluster is taken to have
+    topics of the names that ``topics`` begin with. A cluster into which flows lead may be one that
+    nobody else writes to: that its records go nowhere is not told.
+    """
+    named = {each for config in flows for each in config.source.transforms.origins}
+    keeping = [each for each in flows if _is_clear(each)] if named <= {*maker.clusters} else []
+    topics = frozenset(_examples(keeping))
+    targets = {each.flow.target for each in keeping}
+    found = wrong_ways(
+        dict.fromkeys(maker.clusters, topics), [copying_of(each) for each in keeping]
+    )
+    for ways, names in found.items():
+        if ways.are_none and ways.origin in targets:
+            continue
+        flow = (ways.carriers or ways.refusing)[0]
+        (config,) = (each for each in keeping if each.flow == flow)
+        written = effective_settings(maker, config.flow, SOURCE_CONNECTOR, [])[_KEY].key or _KEY
+        message = f"{ways.sentence}, as of topic {names[0]}. {ways.remedy}"
+        yield ConfigError(message, key=written)
+
+
+def _is_clear(config: FlowConfig) -> bool:
+    """Whether a flow keeps names and writes headers, and no class of a user has to be asked."""
+    properties = config.source.properties
+    return (
+        config.source.runs
+        and config.source.transforms.provenance
+        and properties.get(POLICY_KEY, "").strip().removeprefix(JAVA_PACKAGE) == _IDENTITY
+        and TOPIC_FILTER_KEY not in properties
+    )
+
+
+def _examples(flows: Iterable[FlowConfig]) -> Iterator[TopicName]:
+    """Names that the patterns of flows are likely to match."""
+    for config in flows:
+        for pattern in split_list(config.source.properties.get("topics", ".*")):
+            text = re.sub(r"\\(.)", r"\1", re.sub(r"(?<!\\)\.[*+]", "", pattern))
+            yield TopicName(re.sub(r"[^a-zA-Z0-9._-]", "", text)) or _ANY
