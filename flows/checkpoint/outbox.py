@@ -134,12 +134,13 @@ class CheckpointOutbox:
         return found
 
     def _transformed(self, due: Due) -> Stamped | None:
-        checkpoint = due.checkpoint
-        key, value = checkpoint.key(), None if due.deleted else checkpoint.value()
-        headers = () if due.deleted else checkpoint.headers()
+        checkpoint, at = due.checkpoint, due.timestamp_ms
+        key, value, headers = checkpoint.key(), checkpoint.value(), checkpoint.headers()
+        if due.deleted:
+            # Java writes no tombstones here. One that a Filter drops would leave its checkpoint.
+            return Stamped(key, None, at, ())
         if self._chain is None:
-            return Stamped(key, value, due.timestamp_ms, headers)
-        at = due.timestamp_ms
+            return Stamped(key, value, at, headers)
         record = own_record(self._topic, key, value, at, headers, chain=self._chain)
         if record is None:
             return None

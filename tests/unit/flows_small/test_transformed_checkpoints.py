@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping
 
+import pytest
 from structlog.testing import capture_logs
 
 from flows.checkpoint.checkpoint_store import CheckpointStore
@@ -79,6 +80,19 @@ def test_a_checkpoint_that_is_dropped_is_due_no_more() -> None:
     outbox = _written({**_DROP, "predicates.p.pattern": r".*\.internal"})
     assert outbox.topic.records == []
     assert outbox.told == []
+
+
+@pytest.mark.parametrize("predicate", ["RecordIsTombstone", "TopicNameMatches"])
+def test_no_transform_keeps_a_deleted_group_s_checkpoint(predicate: str) -> None:
+    """Filters of tombstones are meant for records of users."""
+    pattern = {"predicates.p.pattern": ".*"} if predicate == "TopicNameMatches" else {}
+    outbox = _Outbox({**_DROP, "predicates.p.type": predicate, **pattern})
+    outbox.store.add(checkpoint(G1, 5), _AT)
+    asyncio.run(outbox.write())
+    assert outbox.store.delete(G1, _AT + 1) == 1
+    asyncio.run(outbox.write())
+    assert outbox.topic.records[-1] == Stamped(checkpoint(G1, 5).key(), None, _AT + 1, ())
+    assert outbox.store.unsent() == []
 
 
 def test_a_checkpoint_that_a_transform_fails_on_is_told_and_left_out() -> None:
