@@ -9,6 +9,9 @@ from collections.abc import Mapping
 import pytest
 
 from mm2.config.connector_settings import TransformSettings
+from mm2.core.internal_records import Heartbeat
+from mm2.core.model import ClusterAlias
+from mm2.core.topics.own_topics import OwnTopics
 from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
@@ -148,3 +151,72 @@ def test_topics_that_every_predicate_excludes_are_copied_as_bytes(
     with bench.running():
         eventually(lambda: bench.progress()[_topic(bench), 0].position == 4)
     assert contents(cluster_b.bootstrap, remote) == contents(cluster_a.bootstrap, _topic(bench))
+
+
+def test_of_a_topic_that_is_called_like_heartbeats_all_but_these_is_masked(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str
+) -> None:
+    topic = f"{unique}-heartbeats"
+    create_topic(cluster_a.bootstrap, topic)
+    mask = {
+        "transforms": "mask",
+        "transforms.mask.type": "MaskField$Value",
+        "transforms.mask.fields": "iban",
+    }
+    changes = {"transforms": TransformSettings(connect=mask)}
+    bench = Bench(cluster_a, cluster_b, unique, {topic: 1}, changes=changes)
+    beat = Heartbeat(ClusterAlias("C"), ClusterAlias("A"), 5)
+    samples = [Sample(key=beat.key(), value=beat.value()), Sample(value=b'{"iban":"DE12"}')]
+    produce(cluster_a.bootstrap, topic, samples)
+    with bench.running():
+        eventually(lambda: bench.progress()[topic, 0].position == 1)
+    found = committed(cluster_b.bootstrap, bench.remote(topic))
+    assert [each.value for each in found] == [beat.value(), b'{"iban":""}']
+
+
+def test_what_a_router_sends_to_a_control_topic_is_a_dead_letter(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str
+) -> None:
+    """As columns, and record by record."""
+    control, letters = f"mm2-control.{unique}.internal", f"{unique}-letters"
+    for name in (control, letters):
+        create_topic(cluster_b.bootstrap, name)
+    route = {
+        "transforms": "route",
+        "transforms.route.type": "RegexRouter",
+        "transforms.route.regex": r"A\.(.*)-t",
+        "transforms.route.replacement": "mm2-control.$1.internal",
+    }
+    errors = error_settings(tolerates=True, dead_letter_topic=letters, context_headers=True)
+    bench = _bench(cluster_a, cluster_b, unique, route, errors=errors)
+    produce(cluster_a.bootstrap, _topic(bench), _payments(100))
+    with bench.running():
+        eventually(lambda: bench.progress()[_topic(bench), 0].position == 99)
+    assert contents(cluster_b.bootstrap, control) == []
+    refused = committed(cluster_b.bootstrap, letters)
+    assert len(refused) == 100
+    reason = dict(refused[0].headers)["__connect.errors.exception.message"] or b""
+    assert f"{control} is internal".encode() in reason
+
+
+def test_heartbeats_may_be_routed_to_heartbeats_and_nothing_else_may(
+    cluster_a: Cluster, cluster_b: Cluster, unique: str
+) -> None:
+    beats, letters = f"{unique}-beats", f"{unique}-letters"
+    create_topic(cluster_b.bootstrap, letters)
+    route = {
+        "transforms": "route",
+        "transforms.route.type": "RegexRouter",
+        "transforms.route.regex": r"A\.(.*)-t",
+        "transforms.route.replacement": "$1-beats",
+    }
+    errors = error_settings(tolerates=True, dead_letter_topic=letters)
+    own = OwnTopics(heartbeats=beats)
+    bench = _bench(cluster_a, cluster_b, unique, route, errors=errors, own_topics=own)
+    beat = Heartbeat(ClusterAlias("C"), ClusterAlias("A"), 5)
+    sample = Sample(key=beat.key(), value=beat.value())
+    produce(cluster_a.bootstrap, _topic(bench), [*[sample] * 80, *_payments(1)])
+    with bench.running():
+        eventually(lambda: bench.progress()[_topic(bench), 0].position == 80)
+    assert [each.value for each in committed(cluster_b.bootstrap, beats)] == [beat.value()] * 80
+    assert len(committed(cluster_b.bootstrap, letters)) == 1
