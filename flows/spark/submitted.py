@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 from threading import Thread
 from typing import Any, Final
 
@@ -19,6 +21,10 @@ def is_submitted() -> bool:
     return _PORT in os.environ and _SECRET in os.environ
 
 
+_OPTIONS: Final = {"spark.master": "--master", "spark.app.name": "--name"}
+"""Of ``spark-submit``, which makes up what it is not given."""
+
+
 def submitted_settings() -> dict[str, str]:
     """What ``spark-submit`` was given, ``spark-defaults.conf`` included."""
     # What takes long to import is needed here alone.
@@ -26,7 +32,22 @@ def submitted_settings() -> dict[str, str]:
     from pyspark.java_gateway import launch_gateway  # noqa: PLC0415
 
     gateway = launch_gateway()  # type: ignore[no-untyped-call]
-    return dict(SparkConf(_jvm=gateway.jvm).getAll())
+    command = gateway.jvm.java.lang.System.getProperty("sun.java.command")
+    return asked_for(dict(SparkConf(_jvm=gateway.jvm).getAll()), command or "")
+
+
+def asked_for(submitted: Mapping[str, str], command: str) -> dict[str, str]:
+    """
+    Settings without the master and the name that ``spark-submit`` has made up.
+
+    Args:
+        command: that it was called with.
+    """
+    made_up = {"spark.master": "local[*]", "spark.app.name": Path(sys.argv[0]).name}
+    given = {key for key, name in _OPTIONS.items() if name in command or f"{key}=" in command}
+    return {
+        key: value for key, value in submitted.items() if key in given or made_up.get(key) != value
+    }
 
 
 def _forward_stops(gateway: Any, stop: Callable[[], None]) -> None:

@@ -38,7 +38,6 @@ def _submitted(folder: Path, *options: str) -> Watched:
 def _with_event_log(folder: Path) -> list[str]:
     folder.mkdir()
     settings = {
-        "spark.app.name": "of-the-command",
         "spark.eventLog.enabled": "true",
         "spark.eventLog.dir": folder.as_uri(),
         "spark.eventLog.rolling.enabled": "false",
@@ -54,20 +53,32 @@ def _name_in_event_log(folder: Path) -> str:
     return name
 
 
+@pytest.mark.parametrize(
+    ("options", "slots", "name"),
+    [
+        (("--master", "local[3]", "--conf", "spark.app.name=mine"), 3, "mine"),
+        ((), 5, "of-the-file"),
+    ],
+    ids=["given", "left-to-the-file"],
+)
 def test_its_master_and_settings_hold_and_a_stop_ends_all_with_status_0(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+    slots: int,
+    name: str,
 ) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     log, events = tmp_path / "mirror.log", tmp_path / "events"
-    submitted = _submitted(tmp_path, "--master", "local[3]", *_with_event_log(events))
+    submitted = _submitted(tmp_path, *options, *_with_event_log(events))
     try:
         lines = eventually(
             lambda: [line for line in log.read_text().splitlines() if '"spark.started"' in line]
         )
-        assert json.loads(lines[0])["slots"] == 3
+        assert json.loads(lines[0])["slots"] == slots
         psutil.Process(submitted.pid).terminate()
         assert eventually(lambda: submitted.status, until=lambda each: each is not None) == 0
-        assert _name_in_event_log(events) == "of-the-command"
+        assert _name_in_event_log(events) == name
     finally:
         submitted.end(timeout=10)
 
