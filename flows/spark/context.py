@@ -43,6 +43,7 @@ def context_of(jvm: Jvm, settings: Mapping[str, str]) -> SparkContext:
     os.environ["PYSPARK_GATEWAY_SECRET"] = listens.secret
     try:
         gateway = launch_gateway(conf)  # type: ignore[no-untyped-call]
+        jvm.begins_spark(gateway)
         context = SparkContext(conf=conf, gateway=gateway)
         jvm.has_spark(gateway)
         return context

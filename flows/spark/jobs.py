@@ -61,6 +61,7 @@ _CALLS: Final = 6
 """Two of them may wait long for an executor, and one for a silent master."""
 
 _CANCEL_AGAIN_S: Final = 1.0
+_END_AGAIN_S: Final = 1.0
 
 _REMOVES_PODS_WITHIN_S: Final = 15.0
 """An API server of Kubernetes that does not answer is not waited for any longer."""
@@ -173,9 +174,9 @@ class SparkJobs:
         """Ends the application; its JVM and Python workers are gone when this returns."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(self._calls, self._shut_down)
-        if self._starting is not None and not self._starting.done():
+        while self._starting is not None and not self._starting.done():
             # Without its JVM it fails soon, unless it had not even begun with that.
-            await asyncio.gather(self._starting, return_exceptions=True)
+            await asyncio.wait({self._starting}, timeout=_END_AGAIN_S)
             await loop.run_in_executor(self._calls, self._shut_down)
         if self._following is not None:
             self._following.cancel()

@@ -189,6 +189,9 @@ class Jvm:
         shutil.rmtree(self._folder, ignore_errors=True)
         return Gateway(port=int.from_bytes(written[:4], "big"), secret=written[8:].decode())
 
+    def begins_spark(self, gateway: object) -> None:
+        """Learns that this thread makes a SparkContext by a gateway."""
+
     def has_spark(self, gateway: object) -> None:
         """Learns that Spark has started, and of the gateway to it."""
 

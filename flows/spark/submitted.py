@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Final
 
-from flows.spark.jvm import Gateway, Jvm
+from flows.spark.jvm import Gateway, Jvm, JvmEnded
 
 _PORT: Final = "PYSPARK_GATEWAY_PORT"
 _SECRET: Final = "PYSPARK_GATEWAY_SECRET"  # noqa: S105 - the name of a variable
@@ -81,8 +81,7 @@ class SubmittedJvm(Jvm):
     The JVM behind this process; it ends when this process has, and not before.
 
     Args:
-        stop: is called when it is asked to end and Spark has started. Until then it ends at once:
-            a SparkContext that waits for its master cannot be called off.
+        stop: is called when it is asked to end and Spark has started. Until then it ends at once.
     """
 
     is_own = False
@@ -90,6 +89,8 @@ class SubmittedJvm(Jvm):
     def __init__(self, stop: Callable[[], None] | None = None) -> None:
         self._stop = stop
         self._found = Gateway(port=int(os.environ[_PORT]), secret=os.environ[_SECRET])
+        self._is_ended = False
+        self._starts_spark: Any = None
 
     @property
     def is_running(self) -> bool:
@@ -103,8 +104,20 @@ class SubmittedJvm(Jvm):
         """Where it listens."""
         return self._found
 
+    def begins_spark(self, gateway: Any) -> None:
+        """
+        Keeps its thread that works for this thread of Python, and for no other one.
+
+        Raises:
+            JvmEnded: nobody waits for Spark any more.
+        """
+        self._starts_spark = gateway.jvm.java.lang.Thread.currentThread()
+        if self._is_ended:
+            raise JvmEnded(self.last_words())
+
     def has_spark(self, gateway: object) -> None:
         """Has it ask this process to stop, rather than end, from now on."""
+        self._starts_spark = None
         if self._stop is not None:
             _forward_stops(gateway, self._stop)
 
@@ -113,7 +126,13 @@ class SubmittedJvm(Jvm):
         return "the JVM of spark-submit does not answer"
 
     def end(self, *, within_s: float = 0.0) -> None:
-        """Does nothing."""
+        """Has a SparkContext that is being made in it fail; itself it goes on."""
+        from py4j.protocol import Py4JError  # noqa: PLC0415 - see above
+
+        self._is_ended = True
+        if self._starts_spark is not None:
+            with suppress(Py4JError, OSError):  # The JVM is gone.
+                self._starts_spark.interrupt()
 
 
 def over(spark: Mapping[str, str]) -> dict[str, str]:

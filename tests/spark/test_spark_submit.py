@@ -16,6 +16,10 @@ from tests.support.eventually import eventually
 pytestmark = pytest.mark.spark
 
 _PROGRAM = "from mm2.cli.connect_mirror_maker import main\nmain()\n"
+_IMPATIENT = f"""\
+from flows.spark.jobs import SparkJobs
+SparkJobs.__init__.__kwdefaults__["starts_within_s"] = 3.0
+{_PROGRAM}"""
 _NOBODY_LISTENS = """\
 clusters = A, B
 A.bootstrap.servers = 127.0.0.1:1
@@ -27,10 +31,10 @@ spark.app.name = of-the-file
 """
 
 
-def _submitted(folder: Path, *options: str) -> Watched:
+def _submitted(folder: Path, *options: str, text: str = _PROGRAM) -> Watched:
     file, program = folder / "mm2.properties", folder / "mirror.py"
     file.write_text(_NOBODY_LISTENS)
-    program.write_text(_PROGRAM)
+    program.write_text(text)
     script = str(Path(sys.executable).with_name("spark-submit"))
     return Watched([script, *options, str(program), str(file)], folder / "mirror.log")
 
@@ -98,6 +102,40 @@ def test_a_stop_while_spark_waits_for_a_silent_master_ends_all_at_once(
             connection.close()
         finally:
             submitted.end(timeout=10)
+
+
+def test_a_silent_master_is_given_up_with_one_error_and_status_3(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        master = f"spark://127.0.0.1:{silent.getsockname()[1]}"
+        submitted = _submitted(tmp_path, "--master", master, text=_IMPATIENT)
+        try:
+            assert eventually(lambda: submitted.status, until=lambda each: each is not None) == 3
+        finally:
+            submitted.end(timeout=10)
+    lines = (tmp_path / "mirror.log").read_text().splitlines()
+    (error,) = [line for line in lines if '"level": "critical"' in line]
+    assert f"no master of Spark answers at spark.master={master} within 3 s" in error
+
+
+def test_a_stop_of_the_python_process_is_obeyed_while_spark_waits_for_a_silent_master(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        submitted = _submitted(tmp_path, "--master", f"spark://127.0.0.1:{silent.getsockname()[1]}")
+        try:
+            for _ in range(2):  # mm2 looks whether somebody listens, and then Spark connects
+                connection, _ = silent.accept()
+            (python,) = psutil.Process(submitted.pid).children()
+            python.terminate()
+            assert eventually(lambda: submitted.status, until=lambda each: each is not None) == 0
+            connection.close()
+        finally:
+            submitted.end(timeout=10)
+    assert "masters are unresponsive" not in (tmp_path / "mirror.log").read_text()
 
 
 def test_a_master_that_is_away_is_its_status_too(
