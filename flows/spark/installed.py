@@ -77,12 +77,16 @@ def check_master(settings: Mapping[str, str]) -> None:
     Raises:
         FatalError: none of its addresses can be connected to.
     """
+    # A start, which has no time for it, imports this module.
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415
+
     master = settings["spark.master"]
     kind, _, addresses = master.partition("://")
     asked = addresses.split(",") if kind == "spark" else []
     if master == "yarn":
         asked = resource_managers(settings)
-    reasons = [reason for each in asked if (reason := _unreachable(each))]
+    with ThreadPoolExecutor(max(1, len(asked))) as threads:  # Silent ones take all of their time.
+        reasons = [reason for reason in threads.map(_unreachable, asked) if reason]
     if asked and len(reasons) == len(asked):
         raise FatalError(f"Spark does not start: spark.master={master}: {'; '.join(reasons)}")
 

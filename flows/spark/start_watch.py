@@ -16,6 +16,7 @@ STARTS_WITHIN_S: Final = 25.0
 """With the imports before it and the end after it, a process that cannot start ends in 30 s."""
 
 _DOWNLOADS: Final = "spark.jars.packages"
+_DOWNLOADS_WITHIN_S: Final = 600.0
 _QUEUES: Final = ("yarn",)
 """Masters that have applications wait for their turn, however long that is."""
 
@@ -25,8 +26,8 @@ class StartWatch:
     A context manager around the making of a SparkContext.
 
     Args:
-        jvm: is killed when it takes too long, which ends the making with an error.
-        settings: of Spark.
+        jvm: is ended when it takes too long, which ends the making with an error.
+        settings: of Spark; where it has jars to fetch, there is more time.
 
     Attributes:
         is_late: whether that has happened.
@@ -35,15 +36,14 @@ class StartWatch:
     def __init__(self, jvm: Jvm, settings: Mapping[str, str], *, within_s: float) -> None:
         self._jvm = jvm
         self._settings = settings
-        self._within_s = within_s
+        self._within_s = within_s + (_DOWNLOADS_WITHIN_S if _DOWNLOADS in settings else 0.0)
         self._lock = Lock()
         self._is_over = self.is_late = False
-        self._timer = Timer(within_s, self._give_up)
+        self._timer = Timer(self._within_s, self._give_up)
         self._timer.daemon = True
 
     def __enter__(self) -> Self:
-        waits = _DOWNLOADS in self._settings or self._settings["spark.master"] in _QUEUES
-        if not waits:
+        if self._settings["spark.master"] not in _QUEUES:
             self._timer.start()
         return self
 

@@ -129,8 +129,9 @@ def test_a_stop_of_the_python_process_is_obeyed_while_spark_waits_for_a_silent_m
         try:
             for _ in range(2):  # mm2 looks whether somebody listens, and then Spark connects
                 connection, _ = silent.accept()
-            (python,) = psutil.Process(submitted.pid).children()
-            python.terminate()
+            # Others are of Hadoop, each for a moment.
+            children = psutil.Process(submitted.pid).children()
+            min(children, key=psutil.Process.create_time).terminate()
             assert eventually(lambda: submitted.status, until=lambda each: each is not None) == 0
             connection.close()
         finally:
