@@ -13,6 +13,9 @@ from flows.spark.jvm import DEFAULTS, OLD_JAVA
 from mm2.core.balancing.spark_slots import is_in_process
 from mm2.errors import FatalError
 
+_OF_SPARK: Final = {"spark.eventLog.dir": "file:///tmp/spark-events"}
+"""Defaults of Spark that it may refuse itself."""
+
 _TELLING: Final = 4
 """A value of so few characters may be anywhere in a text."""
 
@@ -41,7 +44,7 @@ def not_started(reason: str, settings: Mapping[str, str]) -> FatalError:
         reason = f"{java_launcher()} is too old: Spark needs Java 17 or 21; correct JAVA_HOME"
     keys = [
         key
-        for key, value in settings.items()
+        for key, value in {**_OF_SPARK, **settings}.items()
         if DEFAULTS.get(key) != value and any(part in reason for part in _telling_parts(value))
     ]
     if not keys and not is_in_process(settings["spark.master"]):

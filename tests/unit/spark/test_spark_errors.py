@@ -95,3 +95,10 @@ def test_settings_of_which_the_reason_speaks_are_named_lists_and_archives_too() 
 def test_a_reason_that_speaks_of_no_setting_is_about_the_master_of_a_cluster() -> None:
     assert str(not_started("refused", {"spark.master": "yarn"})).endswith("(see spark.master)")
     assert str(not_started("refused", {"spark.master": "local[2]"})).endswith("refused")
+
+
+def test_a_folder_that_spark_expects_by_default_is_named_with_its_key() -> None:
+    settings = {"spark.master": "local[2]", "spark.eventLog.enabled": "true"}
+    reason = "FileNotFoundException: File file:/tmp/spark-events does not exist"
+    assert str(not_started(reason, settings)).endswith("exist (see spark.eventLog.dir)")
+    assert str(not_started("refused", settings)).endswith("refused")
