@@ -7,14 +7,13 @@ do not end, so that they would run until the machine goes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Any, Final, NamedTuple
 
 from pyspark import SparkContext
 
 from flows.spark.spark_job import last_job
 
-_ENABLED: Final = "spark.decommission.enabled"
 _MOST_TASKS: Final = 100
 """A job has one, and others that have failed."""
 
@@ -30,11 +29,6 @@ class Moves(NamedTuple):
 
     jobs: dict[str, int]
     needs_room: bool
-
-
-def is_enabled(settings: Mapping[str, str]) -> bool:
-    """Whether Spark hears of executors that are to go."""
-    return settings.get(_ENABLED) == "true"
 
 
 def jobs_to_move(context: SparkContext, groups: Collection[str]) -> Moves:

@@ -20,7 +20,6 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext
 
 from flows.spark.context import context_of, is_alive
-from flows.spark.decommissioning import is_enabled
 from flows.spark.installed import check_master
 from flows.spark.jvm import Jvm
 from flows.spark.live_slots import LiveSlots
@@ -214,7 +213,7 @@ class SparkJobs:
                 restart=self._forget,
                 threads=self._calls,
                 warmth=self._warmth,
-                moves=self.resubmits and is_enabled(self.settings),
+                moves=self.resubmits,
                 is_patient=self._is_patient,
             )
             self._following = asyncio.create_task(follower.run(), name="live-slots")

@@ -99,7 +99,7 @@ class LiveSlots:
         self._restarts = RestartRule(is_patient=is_patient)
         self._told: set[str] = set()
         self._busy: set[str] = set()
-        self._lost = self._times_restarted = 0
+        self._lost = self._times_restarted = self._moved = 0
         self._makes_room_at = math.inf
         self._probe: asyncio.Future[bool] | None = None
         self._question: asyncio.Future[bool | None] | None = None
@@ -190,6 +190,7 @@ class LiveSlots:
             waiting=len(submitted - seen.running),
             slots_missing=self._slots.missing,
             lost=self._lost,
+            moved=self._moved,
             restarts=self._times_restarted,
             is_warm=self._warmth.is_reached,
         )
@@ -219,6 +220,7 @@ class LiveSlots:
         moves = await self._call(jobs_to_move, context, running)
         for group, job in moves.jobs.items():
             log.info("spark.decommissioned", bundle=group)
+            self._moved += 1
             await self._call(begin_again, context, job)
         if moves.needs_room and self._probe is None:
             self._ask_for_executor(context)

@@ -32,6 +32,13 @@ OF_SPARK: Final[Sequence[Series[SparkUse]]] = (
         "counter",
     ),
     Series(
+        "mm2_spark_tasks_moved_total",
+        "Tasks that ended, and began again elsewhere, because their executor was decommissioned,"
+        " since this process began.",
+        lambda each: each.moved,
+        "counter",
+    ),
+    Series(
         "mm2_spark_application_restarts_total",
         "How often the Spark application was made anew because the cluster did not know it, or"
         " gave no executor for long.",

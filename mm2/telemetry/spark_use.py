@@ -17,6 +17,7 @@ class SparkUse:
         waiting: tasks of bundles that were submitted and have not started.
         slots_missing: tasks that flows could use beyond those that were submitted.
         lost: executors that ended with a task in them, since the process began.
+        moved: tasks that began again because their executor was to go, since the process began.
         restarts: how often it was made anew.
         is_warm: whether a task of it has run, and it has not waited long for an executor since.
     """
@@ -26,6 +27,7 @@ class SparkUse:
     waiting: int
     slots_missing: int
     lost: int
+    moved: int
     restarts: int
     is_warm: bool
 

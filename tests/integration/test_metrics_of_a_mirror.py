@@ -30,7 +30,11 @@ BYTES = "kafka_connect_mirror_mirrorsourceconnector_byte_count"
 LAG = "mm2_partition_lag_records"
 LATENCY = "kafka_connect_mirror_mirrorcheckpointconnector_checkpoint_latency_ms"
 
-OF_SPARK_CLUSTERS = {"Executors", "Tasks and cores", "Executors lost, applications made anew"}
+OF_SPARK_CLUSTERS = {
+    "Executors",
+    "Tasks and cores",
+    "Executors lost, tasks moved, applications made anew",
+}
 OF_BACKLOGS = {"Time until the copy is complete", "Copied, by topic"}
 OF_OPEN_TRANSACTIONS = {"Open transactions on the source"}
 OF_TROUBLE = {"Warnings and errors in the log"}

@@ -158,7 +158,7 @@ def test_a_worker_that_is_decommissioned_and_taken_away_takes_no_record_with_it(
 ) -> None:
     """An executor elsewhere has started by the time that the worker goes."""
     numbers = SqlNumbers(cluster_a, cluster_b, unique)
-    settings = {**_with_sql(spark, mode), "spark.decommission.enabled": "true"}
+    settings = _with_sql(spark, mode)
     with Mirror(tmp_path, one_way(cluster_a, cluster_b, unique, settings)) as mirror:
         with numbers.traffic.running():
             numbers.wait_for_later()
@@ -280,7 +280,7 @@ async def test_the_task_of_a_worker_that_is_decommissioned_and_stays_begins_else
         return [int(line) for line in places.read_text().split()]
 
     settings = {**spark.application, "spark.authenticate.secret": _SECRET}
-    engine = SparkEngine({**settings, "spark.decommission.enabled": "true"}, task=task)
+    engine = SparkEngine(settings, task=task)
     running = asyncio.create_task(engine.run(sample_spec()))
     try:
         (first,) = await eventually_async(pids, timeout=_STARTS_WITHIN_S)

@@ -12,7 +12,11 @@ from tests.support.status_page import browser
 _SHOWN: Final = Shown(start=1_700_000_000, end=1_700_000_020)
 _DASHBOARD: Final[dict[str, Any]] = json.loads(shipped(DASHBOARD))
 _LABELS: Final = {"source": "A", "target": "B", "flow": "A->B", "topic": "<orders>"}
-_OF_SPARK: Final = {"Executors", "Tasks and cores", "Executors lost, applications made anew"}
+_OF_SPARK: Final = {
+    "Executors",
+    "Tasks and cores",
+    "Executors lost, tasks moved, applications made anew",
+}
 _EMPTY: Final = {*_OF_SPARK, "Backfill"}
 _TITLES: Final = """(parts) => [...document.querySelectorAll("section")]
     .filter((each) => each.querySelector(parts)).map((each) => each.ariaLabel)"""

@@ -53,7 +53,7 @@ def _names_and_labels(query: str) -> tuple[set[str], set[str]]:
 def _scraped() -> Scrape:
     """What a node exports whose tasks run on a Spark cluster."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(OF_PROCESS, "use", SparkUse(3, 2, 1, 4, 5, 6, is_warm=True))
+        patch.setattr(OF_PROCESS, "use", SparkUse(3, 2, 1, 4, 5, 7, 6, is_warm=True))
         return scrape(full_flow())
 
 

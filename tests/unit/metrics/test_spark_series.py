@@ -20,7 +20,14 @@ def test_a_node_on_a_cluster_exports_its_executors_and_tasks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     use = SparkUse(
-        executors=3, running=2, waiting=1, slots_missing=4, lost=5, restarts=6, is_warm=True
+        executors=3,
+        running=2,
+        waiting=1,
+        slots_missing=4,
+        lost=5,
+        moved=7,
+        restarts=6,
+        is_warm=True,
     )
     monkeypatch.setattr(OF_PROCESS, "use", use)
     assert _exported() == {
@@ -29,6 +36,7 @@ def test_a_node_on_a_cluster_exports_its_executors_and_tasks(
         "mm2_spark_tasks_waiting": 1,
         "mm2_spark_cores_missing": 4,
         "mm2_spark_executors_lost_total": 5,
+        "mm2_spark_tasks_moved_total": 7,
         "mm2_spark_application_restarts_total": 6,
         "mm2_spark_warm": 1,
     }
@@ -41,7 +49,7 @@ def test_a_node_with_a_local_spark_exports_nothing_of_it() -> None:
 async def test_a_cluster_that_is_not_followed_any_more_is_not_exported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(OF_PROCESS, "use", SparkUse(1, 1, 0, 0, 0, 0, is_warm=True))
+    monkeypatch.setattr(OF_PROCESS, "use", SparkUse(1, 1, 0, 0, 0, 0, 0, is_warm=True))
     with ThreadPoolExecutor(1) as threads:
         live = idle_slots(threads, last=OF_PROCESS)
         following = asyncio.create_task(live.run(), name="live-slots")

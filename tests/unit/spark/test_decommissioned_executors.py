@@ -11,11 +11,12 @@ import pytest
 from structlog.testing import capture_logs
 
 from flows.spark import live_slots
-from flows.spark.decommissioning import begin_again, is_enabled, jobs_to_move
+from flows.spark.decommissioning import begin_again, jobs_to_move
 from flows.spark.engine import SparkEngine
 from flows.spark.jobs import SparkJobs
 from flows.spark.live_slots import LiveSlots, _Slots
 from mm2.slot_allocation import Slots
+from mm2.telemetry.spark_use import LastSpark
 from tests.support.idle_slots import idle_slots
 
 
@@ -99,17 +100,20 @@ def test_as_many_move_as_others_are_idle(
     assert jobs_to_move(context, [*places, "C->D/0"]) == (expected, needs_room)
 
 
-async def _moved(*, moves: bool) -> tuple[list[int], list[str]]:
+async def _moved(*, moves: bool) -> tuple[list[int], list[str], int]:
     context: Any = _Context({"1": True, "2": False}, {"A->B/0": "1"})
+    last = LastSpark()
     with ThreadPoolExecutor(1) as threads, capture_logs() as logged:
-        live = idle_slots(threads, moves=moves)
-        running = frozenset({"A->B/0"})
-        await live._follow(context, running, _Slots(running, {"d:1": 0, "a:1": 1, "b:1": 0}))
-    return context.cancelled, [line["event"] for line in logged]
+        live = idle_slots(threads, moves=moves, last=last)
+        seen = _Slots(frozenset({"A->B/0"}), {"d:1": 0, "a:1": 1, "b:1": 0})
+        await live._follow(context, seen.running, seen)
+        live._note(context, 0.0, seen.running, seen)
+    assert last.use is not None
+    return context.cancelled, [line["event"] for line in logged], last.use.moved
 
 
-async def test_a_task_that_moves_is_told_of() -> None:
-    assert await _moved(moves=True) == ([0], ["spark.decommissioned"])
+async def test_a_task_that_moves_is_told_of_and_counted() -> None:
+    assert await _moved(moves=True) == ([0], ["spark.decommissioned"], 1)
 
 
 async def test_an_executor_is_asked_for_where_none_is_idle(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +129,7 @@ async def test_an_executor_is_asked_for_where_none_is_idle(monkeypatch: pytest.M
 
 
 async def test_tasks_that_cannot_begin_again_stay() -> None:
-    assert await _moved(moves=False) == ([], [])
+    assert await _moved(moves=False) == ([], [], 0)
 
 
 def test_only_the_job_itself_ends() -> None:
@@ -134,20 +138,9 @@ def test_only_the_job_itself_ends() -> None:
     assert context.cancelled == [7]
 
 
-@pytest.mark.parametrize(
-    ("kind", "settings", "expected"),
-    [
-        (SparkEngine, {"spark.decommission.enabled": "true"}, True),
-        (SparkEngine, {}, False),
-        (SparkJobs, {"spark.decommission.enabled": "true"}, False),
-    ],
-)
-async def test_bundles_move_where_spark_hears_of_it_and_other_jobs_never(
-    monkeypatch: pytest.MonkeyPatch,
-    kind: type[Any],
-    settings: Mapping[str, str],
-    *,
-    expected: bool,
+@pytest.mark.parametrize(("kind", "expected"), [(SparkEngine, True), (SparkJobs, False)])
+async def test_bundles_move_whatever_the_settings_and_other_jobs_never(
+    monkeypatch: pytest.MonkeyPatch, kind: type[Any], *, expected: bool
 ) -> None:
     options: list[dict[str, Any]] = []
 
@@ -157,8 +150,7 @@ async def test_bundles_move_where_spark_hears_of_it_and_other_jobs_never(
 
     monkeypatch.setattr("flows.spark.jobs.LiveSlots", follower)
     task = {"task": dict} if kind is SparkEngine else {}
-    jobs = kind({"spark.master": "spark://127.0.0.1:1", **settings}, **task)
+    jobs = kind({"spark.master": "spark://127.0.0.1:1"}, **task)
     jobs._follow_cluster()
     await jobs.stop()
     assert [each["moves"] for each in options] == [expected]
-    assert is_enabled(settings) is ("spark.decommission.enabled" in settings)
