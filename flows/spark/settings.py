@@ -63,9 +63,15 @@ _ON_DEMAND: Final = {
 }
 _AUTHENTICATE: Final = "spark.authenticate"
 _ENCRYPT: Final = "spark.network.crypto.enabled"
+_ENCRYPT_FILES: Final = "spark.io.encryption.enabled"
 _TLS: Final = "spark.ssl.rpc.enabled"
 _SECRET: Final = "spark.authenticate.secret"  # noqa: S105 - a key
-_PROTECTED: Final = {_AUTHENTICATE: "true", _ENCRYPT: "true"}
+_PROTECTED: Final = {
+    _AUTHENTICATE: "true",
+    _ENCRYPT: "true",
+    # The function of a task, with its passwords, is kept there when memory has no room for it.
+    _ENCRYPT_FILES: "true",
+}
 _MAKES_SECRETS: Final = ("yarn", "k8s:")
 """Clusters that give each application a secret of its own."""
 
@@ -97,7 +103,7 @@ def spark_settings(user: Mapping[str, str], *, has_sql: bool = False) -> dict[st
 
 
 def _protection(settings: Mapping[str, str]) -> dict[str, str]:
-    """Has Spark encrypt what it sends, where its cluster and its executors share a secret."""
+    """Has Spark encrypt what it sends and keeps, where cluster and executors share a secret."""
     master = settings["spark.master"]
     if master.startswith(_IN_ONE_MACHINE):
         return {**_PROTECTED, _SECRET: secrets.token_hex(32)}

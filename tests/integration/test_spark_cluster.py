@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from urllib.request import urlopen
 
 import psutil
 import pytest
@@ -22,9 +23,10 @@ from flows.spark.engine import SparkEngine
 from flows.spark.spark_job import JobFailed
 from flows.spark.standalone_master import _applications, is_forgotten
 from mm2.cli.mm2 import main
+from mm2.demo.broker_settings import HOST, free_ports
 from mm2.protocol.bundle_spec import BundleSpec
 from tests.support.cluster import Cluster
-from tests.support.eventually import eventually, eventually_async
+from tests.support.eventually import PATIENCE_S, eventually, eventually_async
 from tests.support.legacy_tool import committed_offsets, copies_when, legacy_tool
 from tests.support.mirror import Mirror, one_way, worker_pids
 from tests.support.records import Sample, consume, create_topic, produce
@@ -37,6 +39,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 _PARTITIONS = 4
 _INTERPRETER = Path(sys.executable).resolve()
 _SECRET = "v3ry-s3cret-of-the-cluster"
+_PASSWORD = "p4ssword-of-a-client"
 _STARTS_WITHIN_S = 130.0
 """A machine that does much else starts an executor with its Python in a minute."""
 
@@ -179,12 +182,17 @@ def test_a_worker_that_is_decommissioned_and_taken_away_takes_no_record_with_it(
 def test_a_flow_goes_on_with_the_workers_that_are_left_uses_late_ones_and_outlives_its_master(
     spark: SparkCluster, cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
+    """Neither Spark's files nor its pages or processes show a password of a client meanwhile."""
     since_ms = time.time_ns() // 1_000_000
     copying = _Copying(cluster_a, cluster_b, unique)
     settings = {**spark.application, "spark.authenticate.secret": _SECRET}
+    settings |= {"A.consumer.ssl.key.password": _PASSWORD, **_all_shown(tmp_path)}
     with Mirror(tmp_path, one_way(cluster_a, cluster_b, unique, settings)) as mirror:
         copying.goes_on()
         eventually(spark.tasks, until=lambda count: count == 2)
+        assert _files_with(_PASSWORD, spark.home, tmp_path / "shown") == []
+        assert _PASSWORD not in _of_processes(mirror.jvm(), *spark.executors())
+        assert _PASSWORD not in _pages(settings["spark.ui.port"])
         # Of tasks, which run in executors: their log is the driver's.
         eventually(mirror.text, until=lambda text: '"event": "source.' in text)
         # The bundle that goes is the one without an executor, which is the harder case.
@@ -205,6 +213,44 @@ def test_a_flow_goes_on_with_the_workers_that_are_left_uses_late_ones_and_outliv
         copying.goes_on()
         assert mirror.stop() == 0
         assert _SECRET not in mirror.text()
+
+
+def _all_shown(folder: Path) -> dict[str, str]:
+    """Settings of a Spark that shows what it can, and keeps on the disk what it can."""
+    events = folder / "shown" / "events"
+    events.mkdir(parents=True)
+    (port,) = free_ports(1)
+    return {
+        "spark.ui.enabled": "true",
+        "spark.ui.port": str(port),
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": events.as_uri(),
+        "spark.eventLog.compress": "false",
+        "spark.local.dir": str(folder / "shown" / "local"),
+        # Of the functions of tasks nothing has room in memory.
+        "spark.memory.fraction": "0.00001",
+        "spark.broadcast.compress": "false",
+    }
+
+
+def _files_with(text: str, *folders: Path) -> list[Path]:
+    files = [each for folder in folders for each in folder.rglob("*") if each.is_file()]
+    assert any(each.name.startswith("broadcast_") for each in files)
+    return [each for each in files if text.encode() in each.read_bytes()]
+
+
+def _of_processes(*family: psutil.Process) -> str:
+    """Command lines and environments."""
+    processes = [*family, *(each for one in family for each in one.children(recursive=True))]
+    return str([(each.cmdline(), each.environ()) for each in processes])
+
+
+def _pages(port: str) -> str:
+    """Those of Spark's web interface; the first one names the settings of Spark."""
+    pages = [f"http://{HOST}:{port}/{page}/" for page in ("environment", "jobs", "executors")]
+    texts = [urlopen(page, timeout=PATIENCE_S).read().decode() for page in pages]
+    assert "spark.eventLog.dir" in texts[0]
+    return "".join(texts)
 
 
 def _replace_master(spark: SparkCluster) -> None:

@@ -46,9 +46,10 @@ class SparkCluster:
     ) -> None:
         self._first = workers
         self._cores = cores
-        self._settings = {"spark.ui.enabled": "false", **(settings or {})}
         (self._port,) = free_ports(1)
         self.home = Path(tempfile.mkdtemp(prefix="spark-cluster-"))
+        local = {"spark.local.dir": str(self.home / "local")}
+        self._settings = {"spark.ui.enabled": "false", **local, **(settings or {})}
         self._master: Process[bytes] | None = None
         self._workers: list[Process[bytes]] = []
         self._master_log = Path()

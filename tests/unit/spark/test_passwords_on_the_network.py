@@ -129,3 +129,19 @@ def test_a_cluster_that_lets_anybody_in_is_warned_of_unless_that_was_said(
         checks.warn_if_open()
     warned = [line["event"] for line in logged]
     assert warned == (["spark.not_authenticated"] if open_ else [])
+
+
+@pytest.mark.parametrize(
+    ("settings", "encrypts"),
+    [
+        ({"spark.master": "local[2]"}, None),
+        ({"spark.master": "spark://h:1"}, None),
+        ({"spark.master": "yarn"}, "true"),
+        ({"spark.master": "spark://h:1", _SECRET: "x"}, "true"),
+        ({"spark.master": "yarn", "spark.io.encryption.enabled": "false"}, "false"),
+    ],
+)
+def test_files_of_spark_are_encrypted_by_default_where_the_network_is(
+    settings: dict[str, str], encrypts: str | None
+) -> None:
+    assert spark_settings(settings).get("spark.io.encryption.enabled") == encrypts
