@@ -62,8 +62,9 @@ class SparkEngine(SparkJobs):
         Raises:
             JobFailed: the job ended with an error, or the JVM is gone; submit it again.
         """
-        # Standard error of executors on other machines is not this driver's.
-        spec = replace(spec, copies_events=self.is_cluster)
+        # Standard error of executors elsewhere, and of spark-submit, is not this driver's.
+        is_heard = not self.is_cluster and (self._jvm is None or self._jvm.is_own)
+        spec = replace(spec, copies_events=not is_heard)
         passwords = [*password_keys(spec.source, spec.target), *spec.transforms.provided]
         work, title = partial(self._task, spec), f"mirrors bundle {spec.name}"
         shows_values = spec.errors.logs_messages

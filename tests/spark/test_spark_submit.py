@@ -11,7 +11,10 @@ import psutil
 import pytest
 
 from mm2.demo.processes import Watched
+from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
+from tests.support.mirror import Mirror, one_way
+from tests.support.records import Sample, consume, create_topic, produce
 
 pytestmark = pytest.mark.spark
 
@@ -32,11 +35,16 @@ spark.app.name = of-the-file
 
 
 def _submitted(folder: Path, *options: str, text: str = _PROGRAM) -> Watched:
-    file, program = folder / "mm2.properties", folder / "mirror.py"
+    file = folder / "mm2.properties"
     file.write_text(_NOBODY_LISTENS)
+    return Watched(_command(file, *options, text=text), folder / "mirror.log")
+
+
+def _command(file: Path, *options: str, text: str = _PROGRAM) -> list[str]:
+    program = file.with_name("mirror.py")
     program.write_text(text)
     script = str(Path(sys.executable).with_name("spark-submit"))
-    return Watched([script, *options, str(program), str(file)], folder / "mirror.log")
+    return [script, *options, str(program), str(file)]
 
 
 def _with_event_log(folder: Path) -> list[str]:
@@ -149,3 +157,28 @@ def test_a_master_that_is_away_is_its_status_too(
         assert "spark.master=spark://127.0.0.1:1: " in (tmp_path / "mirror.log").read_text()
     finally:
         submitted.end(timeout=10)
+
+
+@pytest.mark.broker
+def test_events_of_tasks_are_in_its_log(
+    cluster_a: Cluster,
+    cluster_b: Cluster,
+    unique: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+    create_topic(cluster_a.bootstrap, unique, 1)
+    produce(cluster_a.bootstrap, unique, [Sample(value=b"1")])
+    with Mirror(tmp_path, one_way(cluster_a, cluster_b, unique), command=_command) as mirror:
+        consume(cluster_b.bootstrap, f"{cluster_a.name}.{unique}", 1)
+        eventually(
+            lambda: _events(mirror), until=lambda found: "source.partitions_assigned" in found
+        )
+        assert mirror.stop() == 0
+
+
+def _events(mirror: Mirror) -> set[str]:
+    """Those of mm2's log; tasks print theirs with a mark."""
+    lines = map(json.loads, filter(lambda line: line.startswith("{"), mirror.text().splitlines()))
+    return {each["event"] for each in lines if "mm2_task" not in each}
