@@ -53,7 +53,7 @@ _MOST_AT_ONCE: Final = 4000
 _MOST_OF_FLOW: Final = 20_000
 """Of all its tasks in an interval: at 14 µs each, that is 28 % of a core of the leader."""
 
-_TROUBLE: Final = slice(6)
+_TROUBLE: Final = slice(5)
 """Of a fingerprint: what operators must learn at once."""
 
 _AT_ONCE: Final = 100
@@ -232,8 +232,7 @@ def _fingerprint(partition: MirroredPartition) -> _Fingerprint:
         gaps.diverged,
         gaps.reports,
         progress.skipped,
-        partition.error,
-        partition.sender.last_error,
+        _error_of(partition),
         progress.records,
         progress.bytes,
         progress.mirrored,
@@ -247,9 +246,17 @@ def _fingerprint(partition: MirroredPartition) -> _Fingerprint:
     )
 
 
+def _error_of(partition: MirroredPartition) -> str | None:
+    """Its own error, or else one of a sender of its copies."""
+    error = partition.error or partition.sender.last_error
+    if error or not partition.routed.owners:
+        return error
+    return next((each.last_error for each in partition.routed.owners if each.last_error), None)
+
+
 def partition_report(partition: MirroredPartition, now_ms: int) -> PartitionProgress:
     """The partition as it is now."""
-    error = partition.error or next((s.last_error for s in partition.senders if s.last_error), None)
+    error = _error_of(partition)
     progress, stats = partition.progress, partition.stats
     pinned_ms = round(1000 * partition.pinned.age_s(time.monotonic()))
     return PartitionProgress(

@@ -12,6 +12,7 @@ import pytest
 from flows.source.fetch.fetch_state import FetchState
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.remote_state import FoundGaps
+from flows.source.send.outgoing_batch import BatchOwner
 from flows.source.send.send_queue import PartitionSender
 from flows.source.task_reporter import TaskReporter, partition_report
 from mm2.core.model import TopicName, TopicPartition
@@ -121,6 +122,17 @@ def test_what_changed_is_told_and_nothing_else(name: str) -> None:
     after = partition_report(bench.one, bench.now_ms)
     assert after != before
     assert bench.report() == [after]
+
+
+def test_an_error_of_a_routed_sender_is_told_and_that_it_is_over() -> None:
+    bench = _Bench()
+    elsewhere = PartitionSender(TopicPartition(TopicName("elsewhere"), 0))
+    bench.one.routed.owners[elsewhere] = cast("BatchOwner", None)
+    bench.report()
+    elsewhere.last_error = "why"
+    assert [told.error for told in bench.report()] == ["why"]
+    elsewhere.last_error = None
+    assert [told.error for told in bench.report()] == [None]
 
 
 def test_lag_that_only_the_position_or_what_is_under_way_changes_is_told() -> None:
