@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import Final
 
 import structlog
@@ -12,6 +11,7 @@ from flows.checkpoint.followed_groups import FollowedGroups
 from flows.checkpoint.group_offset_sync import GroupOffsetSync
 from flows.checkpoint.outbox import CheckpointOutbox
 from mm2.aligned_waits import aligned
+from mm2.clock import now_ms
 from mm2.core.internal_records import Checkpoint
 from mm2.core.latency import Latency
 from mm2.core.model import GroupId, TopicPartition
@@ -41,12 +41,12 @@ class Latencies:
 
     def written(self, checkpoint: Checkpoint, timestamp_ms: int) -> None:
         """Notes that a checkpoint of this time is written now (C340)."""
-        key, now_ms = (checkpoint.group, checkpoint.partition), _now_ms()
-        taken_ms = max(0, now_ms - timestamp_ms)
+        key, written_ms = (checkpoint.group, checkpoint.partition), now_ms()
+        taken_ms = max(0, written_ms - timestamp_ms)
         if key in self._series:
-            self._series[key].record(taken_ms, now_ms)
+            self._series[key].record(taken_ms, written_ms)
         else:
-            self._series[key] = Latency(taken_ms, now_ms)
+            self._series[key] = Latency(taken_ms, written_ms)
         self._exact[key] = checkpoint.exact
         self._changed[key] = None
 
@@ -56,7 +56,7 @@ class Latencies:
         return [self._latency(key) for key in changed]
 
     def _latency(self, key: _Key) -> CheckpointLatency:
-        (group, where), stats = key, self._series[key].stats(_now_ms())
+        (group, where), stats = key, self._series[key].stats(now_ms())
         return CheckpointLatency(
             group=group,
             topic=where.topic,
@@ -102,7 +102,7 @@ class CheckpointReporter:
         self._reported = state
         for some in chunks(changes, _MOST_IN_ONE_RECORD) if changes else [[]]:
             progress = CheckpointProgress(
-                time_ms=_now_ms(),
+                time_ms=now_ms(),
                 groups=len(self._groups.current),
                 other_types=tuple(sorted(self._groups.of_other_types)),
                 active=tuple(sorted(self._sync.active)),
@@ -113,7 +113,3 @@ class CheckpointReporter:
             except ClusterError as error:
                 log.warning("checkpoint.report_failed", error=str(error))
                 return
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

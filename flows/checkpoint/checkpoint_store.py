@@ -8,13 +8,13 @@ stays due until it is (C430), and a tombstone removes one instead of ending the 
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
 import structlog
 
+from mm2.clock import now_ms
 from mm2.config.connector_settings import CheckpointSettings
 from mm2.core.filters import GroupFilter
 from mm2.core.internal_records import Checkpoint
@@ -144,7 +144,7 @@ class DeletedGroups:
     def tombstone_missing(self, absent: frozenset[GroupId]) -> None:
         """Deletes the checkpoints of groups that were absent before and are absent now."""
         for group in sorted(absent & self._absent & self._store.groups()):
-            records = self._store.delete(group, time.time_ns() // 1_000_000)
+            records = self._store.delete(group, now_ms())
             log.info("checkpoint.deleted", group=group, records=records)
         self._absent = absent
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -12,6 +11,7 @@ import structlog
 
 from flows.checkpoint.checkpoint_store import CheckpointStore
 from flows.checkpoint.followed_groups import FollowedGroups
+from mm2.clock import now_ms
 from mm2.core.internal_records import Checkpoint
 from mm2.core.model import GroupId, TopicPartition
 from mm2.core.translation.checkpoint_rules import (
@@ -232,8 +232,8 @@ class Emission:
     async def _take(self, found: Mapping[GroupId, list[Found]]) -> None:
         there = await self._look(found)
         for group, some in found.items():
-            now_ms = time.time_ns() // 1_000_000
-            if count := sum(self._choice.take(each, there.get(group), now_ms) for each in some):
+            time_ms = now_ms()
+            if count := sum(self._choice.take(each, there.get(group), time_ms) for each in some):
                 log.debug("checkpoint.chosen", group=group, records=count)
             await asyncio.sleep(0)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 
 from flows.checkpoint.checkpoint_store import CheckpointStore
 from flows.checkpoint.followed_groups import FollowedGroups
 from mm2.checkpoints.group_offset_writer import GroupOffsets
+from mm2.clock import now_ms
 from mm2.core.internal_records import Checkpoint
 from mm2.core.model import GroupId
 from mm2.core.translation.group_sync_rules import NOTHING, Order, TargetCommit, seen
@@ -120,5 +120,5 @@ class StoreNotes:
 
     def _noted(self, checkpoint: Checkpoint, target_commit: TargetCommit) -> Checkpoint:
         noted = self._store.note(checkpoint, target_commit)
-        self._store.add(noted, time.time_ns() // 1_000_000)
+        self._store.add(noted, now_ms())
         return noted

@@ -9,7 +9,6 @@ Java's clients fail on these (C144, C429).
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
@@ -18,6 +17,7 @@ import structlog
 
 from flows.checkpoint.checkpoint_store import CheckpointStore
 from mm2.checkpoints.live_topic_ids import LiveTopicIds
+from mm2.clock import now_ms
 from mm2.core.internal_records import Checkpoint
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_translation import OffsetTranslation
@@ -97,7 +97,7 @@ class RecreatedTopics:
                 topics.add(topic)
             return logs if is_gone else None
 
-        count = self._store.start_over(current_logs, time.time_ns() // 1_000_000)
+        count = self._store.start_over(current_logs, now_ms())
         flow.compared.update(others)
         if count:
             log.warning("checkpoint.reset", topics=sorted(topics), records=count)

@@ -8,13 +8,13 @@ topic, so that both clusters, and those behind them, see which cluster mirrors w
 from __future__ import annotations
 
 import asyncio
-import time
 from typing import Final
 
 import structlog
 
 from flows.heartbeat.heartbeat_reporter import HeartbeatReport
 from mm2.aligned_waits import aligned
+from mm2.clock import now_ms
 from mm2.config.clients import data_producer_properties
 from mm2.config.flow_config import FlowConfig
 from mm2.config.transforms.chain_reading import chain_of_bytes
@@ -51,7 +51,7 @@ async def run_heartbeats(config: FlowConfig, clusters: FlowClusters) -> None:
     interval_s = settings.emit_heartbeats.total_seconds()
     policy = build_policy(settings.properties)
     progress = config.herder.names.progress_topic
-    report = HeartbeatReport(config.flow, policy, clusters.target, progress, _now_ms)
+    report = HeartbeatReport(config.flow, policy, clusters.target, progress, now_ms)
     while True:
         try:
             await _beat(config, policy.heartbeats_topic(), interval_s, report)
@@ -75,7 +75,7 @@ async def _beat(
     async with Writer(config.flow.target, producer.properties) as writer:
         await asyncio.sleep(aligned(interval_s, at_least=True))
         while True:
-            heartbeat = Heartbeat(config.flow.source, config.flow.target, _now_ms())
+            heartbeat = Heartbeat(config.flow.source, config.flow.target, now_ms())
             try:
                 await send(writer, topic, heartbeat, chain)
             except (ClusterError, TransformError) as error:
@@ -111,7 +111,3 @@ async def send(
         headers=record.headers,
     )
     log.debug("heartbeat.sent", topic=record.topic, downstream_offset=offset)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

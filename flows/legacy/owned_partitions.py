@@ -38,7 +38,8 @@ from flows.source.forward.error_policy import ErrorPolicy
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
 from flows.source.send.send_queue import PartitionSender
-from flows.source.sender_callbacks import now_ms, take_answers
+from flows.source.sender_callbacks import take_answers
+from mm2.clock import now_ms
 from mm2.core.model import TopicPartition
 from mm2.core.positions.log_identity import Lineage
 from mm2.errors import ClusterError, Unavailable

@@ -29,8 +29,8 @@ from flows.source.forward.merge_batches import MergePolicy
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.gap_reports import log_gap
 from flows.source.send.producer import REQUEST_TIMEOUT_MS, Producer
-from flows.source.sender_callbacks import now_ms
 from flows.source.transform.message_handler import load_handler
+from mm2.clock import now_ms
 from mm2.config.legacy import flags
 from mm2.core.model import TopicPartition
 from mm2.core.positions.source_gaps import Gap, GapKind

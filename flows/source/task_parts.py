@@ -22,11 +22,11 @@ from flows.source.publish.translation_publisher import TranslationPublisher
 from flows.source.send.outgoing_batch import OutgoingBatch
 from flows.source.send.producer import REQUEST_TIMEOUT_MS, Producer
 from flows.source.send.transaction_gate import TransactionGate
-from flows.source.sender_callbacks import now_ms
 from flows.source.task_reporter import TaskReporter
 from flows.source.transform.record_stage import RecordStage
 from flows.source.transform.target_routes import Routes
 from flows.source.transform.topic_transforms import TopicTransforms
+from mm2.clock import now_ms
 from mm2.core.model import TopicPartition
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_settings import milliseconds

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import TypeAlias
@@ -12,6 +11,7 @@ from mm2.checkpoints.live_topic_ids import LiveTopicIds, known_ids
 from mm2.client.group_survey import followed_by, known_checkpoints, read_copy_progress
 from mm2.client.load_translation import load_translation
 from mm2.client.remote_checkpoints import GroupCheckpoints, of_live_topics
+from mm2.clock import now_ms
 from mm2.config.flow_config import FlowConfig
 from mm2.core.checks import Check
 from mm2.core.failover.group_partition import GroupFacts, GroupPartition, group_partitions
@@ -100,7 +100,7 @@ class GroupStatus:
         groups = (checkpoints if committed is None else committed).keys()
         partitions = {where for offsets in (committed or {}).values() for where in offsets}
         facts = GroupFacts(
-            now_ms=time.time_ns() // 1_000_000,
+            now_ms=now_ms(),
             committed=committed,
             ends=await self._ends(partitions),
             positions=(await read_copy_progress(self._config, self._clusters)).positions,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterable
 from functools import partial
 from typing import Final
 
 from mm2.client.mirror_client import WINDOW, MirrorClient
 from mm2.client.query_clusters import ClusterAnswers, query_each
+from mm2.clock import now_ms
 from mm2.config.flow_config import FlowConfig
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.offset_topics import accepted_topics
@@ -49,7 +49,7 @@ async def check_heartbeats(
     found = flow_health(
         {trace: at for seen in answers.given.values() for trace, at in seen.items()},
         expected,
-        now_ms=time.time_ns() // 1_000_000,
+        now_ms=now_ms(),
         max_age_ms=_patience_ms(configs) if max_age_ms is None else max_age_ms,
         unheard=answers.failures,
     )

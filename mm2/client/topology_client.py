@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from typing import Self
 
 from mm2.client.client_config import ClientConfig
+from mm2.clock import now_ms
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.model import ClusterAlias, TopicName
 from mm2.core.plugin import hold, release
 from mm2.core.policy import ReplicationPolicy
 from mm2.core.topics import cycle_detection as names
 from mm2.kafka.admin import Admin
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 class TopologyClient:
@@ -42,7 +38,7 @@ class TopologyClient:
         properties: Mapping[str, str] | ClientConfig,
         *,
         alias: str | None = None,
-        clock: Callable[[], int] = _now_ms,
+        clock: Callable[[], int] = now_ms,
     ) -> None:
         self._config = (
             properties

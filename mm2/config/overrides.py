@@ -8,10 +8,10 @@ this flow alone.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from mm2.clock import now_ms
 from mm2.config.checks.allowed_classes import foreign_classes
 from mm2.config.checks.alterable_keys import file_key, fixed_keys
 from mm2.config.checks.findings import Finding, Severity, findings
@@ -156,7 +156,7 @@ def alteration(
     change = change_between(before, after)
     return Alteration(
         overrides={**kept, **changes},
-        time_ms=time.time_ns() // 1_000_000,
+        time_ms=now_ms(),
         config=after,
         change=change,
         notes=(*notes, *_narrow(after, change)),

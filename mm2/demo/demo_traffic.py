@@ -18,6 +18,7 @@ from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from mm2.clock import now_ms
 from mm2.core.model import TopicName, TopicPartition
 from mm2.demo.raw_batches import CODECS, RawRecord, encode
 from mm2.demo.raw_cluster import RawCluster
@@ -155,11 +156,11 @@ class DemoTraffic:
             self._failures.append(str(error))
 
     async def _send_shapes(self, cluster: RawCluster) -> None:
-        now_ms = time.time_ns() // 1_000_000
+        time_ms = now_ms()
         await cluster.write(
             {
                 TopicPartition(TopicName("shapes"), number): encode(
-                    shapes(now_ms, f"{self._alias} {codec} {now_ms}"), codec
+                    shapes(time_ms, f"{self._alias} {codec} {time_ms}"), codec
                 )
                 for number, codec in enumerate(CODECS)
             }

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 from mm2.client.group_survey import log_ranges, newest_heartbeat_ms
+from mm2.clock import now_ms
 from mm2.core.model import SourceAndTarget, TopicName, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.runs import Logs
@@ -78,7 +77,7 @@ async def heartbeat_age_ms(route: MoveRoute) -> int | None:
     topic = build_policy(route.pair.flow.heartbeat.properties).heartbeats_topic()
     flow = SourceAndTarget(route.origin.alias, route.destination.alias)
     newest_ms = await newest_heartbeat_ms(route.destination, topic, flow)
-    return None if newest_ms is None else max(0, time.time_ns() // 1_000_000 - newest_ms)
+    return None if newest_ms is None else max(0, now_ms() - newest_ms)
 
 
 def _with_flow(route: MoveRoute) -> WithFlow | None:

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
+from mm2.clock import now_ms
 from mm2.core.checks import Check, Verdict, is_go
 from mm2.core.failover.group_checks import group_checks
 from mm2.core.failover.move_checks import (
@@ -203,7 +204,7 @@ class GroupMove:
         survey = UnplannedSurvey(self._route)
         last = await survey.checkpoints()
         names = self._options.groups if self._options.groups is not None else tuple(sorted(last))
-        groups = await survey.read(names, last, _now_ms(), self._options.without_checkpoint)
+        groups = await survey.read(names, last, now_ms(), self._options.without_checkpoint)
         checks = [
             origin_reachable_check(
                 self._route.origin.alias,
@@ -221,7 +222,7 @@ class GroupMove:
         return self._plan(groups, checks)
 
     def _last_contact(self, contact_ms: int | None) -> Check:
-        age_ms = None if contact_ms is None else max(0, _now_ms() - contact_ms)
+        age_ms = None if contact_ms is None else max(0, now_ms() - contact_ms)
         most_ms = self._options.heartbeat_age_ms
         return last_contact_check(self._route.origin.alias, age_ms, most_ms=most_ms)
 
@@ -264,10 +265,6 @@ class GroupMove:
         problems = await self._writer.write(plan.groups)
         is_done = not problems
         return replace(plan, checks=(*plan.checks, *problems), is_go=is_done, is_done=is_done)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def _switch_of(route: MoveRoute) -> FlowSwitch:

@@ -6,7 +6,6 @@ Nothing is changed. What a broker is too old for, or does not let us know, is No
 
 from __future__ import annotations
 
-import time
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +13,7 @@ from typing import Any, Final, TypeVar
 
 from aiokafka.protocol.admin import ApiVersionRequest
 
+from mm2.clock import now_ms
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.topics.acls import AclOperation
 from mm2.errors import ClusterError, Unavailable
@@ -84,9 +84,9 @@ class ClusterSurvey:
     async def clock(self) -> Clock | None:
         """How far the controller's clock is ahead of ours; None if the cluster does not say."""
         try:
-            begun = time.time_ns() // 1_000_000
+            begun = now_ms()
             answer = await self._ask("ask for the quorum", QuorumRequest())
-            ended = time.time_ns() // 1_000_000
+            ended = now_ms()
         except Unavailable:
             raise
         except ClusterError:

@@ -15,8 +15,8 @@ from prometheus_client.process_collector import ProcessCollector
 from prometheus_client.samples import Sample
 
 from mm2 import __version__
+from mm2.clock import now_ms
 from mm2.config.metrics_settings import MetricsSettings
-from mm2.herder.view.flow_topics import now_ms
 from mm2.herder.view.led_flow import LedFlow
 from mm2.metrics import connect_series, java_series, own_series
 from mm2.metrics.copy_series import of_copies

@@ -10,6 +10,7 @@ from typing import Final
 
 import structlog
 
+from mm2.clock import now_ms
 from mm2.config.offset_manager_settings import OffsetManagerSettings
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.offset_manager.commits import OffsetError, StoredOffset, commit_refusal
@@ -273,4 +274,4 @@ class OffsetManager:
         while True:
             await asyncio.sleep(self._settings.retention_check.total_seconds())
             for leader in self._leaders.values():
-                leader.expire(time.time_ns() // 1_000_000, retention_ms)
+                leader.expire(now_ms(), retention_ms)

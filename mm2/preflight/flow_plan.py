@@ -7,10 +7,10 @@ Decided by the functions that a running flow decides by (``Discovery``); nothing
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from mm2.clock import now_ms
 from mm2.config.flow_config import FlowConfig
 from mm2.config.offset_topics import topic_refusals
 from mm2.core.checks import Check
@@ -169,8 +169,7 @@ async def _copies(
     begins = await clusters.source.known_offsets(partitions, OffsetAt.EARLIEST)
     ends = await clusters.source.known_offsets(partitions, OffsetAt.LATEST)
     logs = {where: (begins[where], ends[where]) for where in begins if where in ends}
-    now_ms = time.time_ns() // 1_000_000
-    firsts = await first_offsets(config, clusters.source, positions, logs, now_ms)
+    firsts = await first_offsets(config, clusters.source, positions, logs, now_ms())
     sizes = await _sizes(clusters)
 
     def backlog(where: TopicPartition) -> Backlog:

@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Final
 
+from mm2.clock import now_ms
 from mm2.config.checks.failed_flows import FailedFlow
 from mm2.config.flow_config import FlowConfig
 from mm2.core.status_page.sample_history import SampleHistory
@@ -138,12 +139,12 @@ class StatusPage:
 
     def _take_sample(self) -> None:
         self._cards = self._flows.cards()
-        now_ms = time.time_ns() // 1_000_000
-        if self._history.is_due(now_ms):
-            self._history.add(now_ms, {card.name: card.sample for card in self._cards})
+        time_ms = now_ms()
+        if self._history.is_due(time_ms):
+            self._history.add(time_ms, {card.name: card.sample for card in self._cards})
 
     def _render(self) -> None:
-        self._sections = self._rendered(time.time_ns() // 1_000_000)
+        self._sections = self._rendered(now_ms())
         self._changed.set()
         self._changed = asyncio.Event()
 

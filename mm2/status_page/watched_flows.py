@@ -6,11 +6,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
+from mm2.clock import now_ms
 from mm2.config.checks.failed_flows import FailedFlow
 from mm2.config.flow_config import FlowConfig
 from mm2.core.model import SourceAndTarget
 from mm2.errors import ClusterError
-from mm2.herder.view.flow_topics import now_ms
 from mm2.herder.view.flow_views import FlowView
 from mm2.herder.view.led_flow import LedFlow
 from mm2.herder.view.view_builder import build_view

@@ -6,13 +6,13 @@ Events are called ``noun.past_tense``; the nouns are the loggers that operators 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from mm2.clock import now_ms
 from mm2.telemetry.log_settings import NOUNS, start_levels
 from mm2.telemetry.logs import choose_levels
 
@@ -115,10 +115,10 @@ class LogLevels:
 
         The root's level is that of all, as in Connect.
         """
-        now_ms = time.time_ns() // 1_000_000
+        changed_ms = now_ms()
         names = sorted(self._levels) if logger == ROOT else [logger]
         for name in names:
-            self._levels[name] = Level(level, now_ms)
+            self._levels[name] = Level(level, changed_ms)
         self._follow()
         if self._chosen is not None:
             self._chosen.choose(

@@ -15,6 +15,7 @@ _IN_NO_PICTURE = {
     "mm2.user_code",
     "mm2.user_patterns",
     "mm2.aligned_waits",
+    "mm2.clock",
     "mm2.stop_deadlines",
     "mm2.errors",
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Final, TypeVar
@@ -20,6 +19,7 @@ from flows.source.forward.recode import recode, records_of
 from flows.source.forward.record_batch import split
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
+from mm2.clock import now_ms
 from mm2.core.positions.log_identity import UNKNOWN_EPOCH
 from mm2.kafka.wire.compression import MOST_PLAIN, Compression, TooLarge
 from mm2.kafka.wire.requests.fetch import FetchedPartition
@@ -135,7 +135,7 @@ class BatchForwarder:
         partition.progress.enqueue(len(data))
         self._budget.charge(len(data))
         sent = self._producer.send(partition.sender, data, offsets)
-        partition.stats.fetched(sent.oldest_ms, time.time_ns() // 1_000_000)
+        partition.stats.fetched(sent.oldest_ms, now_ms())
 
 
 def read_failed(fetch: FetchState, error: ValueError) -> bool:

@@ -14,7 +14,6 @@ fills slowly is not rewritten for each of its runs, and what a task writes has a
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
@@ -22,6 +21,7 @@ from typing import Final
 import structlog
 
 from flows.source.mirrored_partition import MirroredPartition
+from mm2.clock import now_ms
 from mm2.core.model import TopicPartition
 from mm2.core.translation.run_codec import encode_key, encode_value
 from mm2.core.translation.run_tracker import RunTracker
@@ -96,9 +96,7 @@ class RunPublisher:
 
     def tracker(self, generation: int) -> RunTracker:
         """What gathers the runs of one more partition, which an assignment gave to the task."""
-        term = TaskTenure(
-            self._epoch, generation, self._producer_epoch, time.time_ns() // 1_000_000
-        )
+        term = TaskTenure(self._epoch, generation, self._producer_epoch, now_ms())
         return RunTracker(is_transactional=self._is_transactional, term=term)
 
     def wake(self, partition: MirroredPartition | None = None) -> None:

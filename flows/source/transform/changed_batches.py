@@ -17,6 +17,7 @@ from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.outgoing_batch import OutgoingBatch, SendState
 from flows.source.send.producer import Producer
 from flows.source.send.send_queue import PartitionSender
+from mm2.clock import now_ms
 from mm2.kafka.wire.compiled import RecordsSection
 from mm2.kafka.wire.compression import Compression
 
@@ -202,7 +203,7 @@ class ChangedBatches:
         partition.progress.enqueue(len(encoded.data))
         self._budget.charge(len(encoded.data))
         sent = self._producer.send(sender, encoded.data, encoded.offsets, covers)
-        partition.stats.fetched(sent.oldest_ms, time.time_ns() // 1_000_000)
+        partition.stats.fetched(sent.oldest_ms, now_ms())
         return sent
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Final
 
@@ -15,6 +14,7 @@ from mm2.cli.rows import Row
 from mm2.cli.watching import WATCH, Shown, show_and_exit
 from mm2.client.group_survey import checkpoints_now
 from mm2.client.remote_checkpoints import RemoteCheckpoint
+from mm2.clock import now_ms
 from mm2.core.failover.group_partition import Accuracy
 from mm2.core.model import GroupId, TopicPartition
 
@@ -59,9 +59,9 @@ def checkpoints(
 
     async def asked() -> Shown:
         found = await checkpoints_now(config, is_meant)
-        now_ms = time.time_ns() // 1_000_000
+        asked_ms = now_ms()
         rows = [
-            _row(group, where, each, now_ms)
+            _row(group, where, each, asked_ms)
             for group, known in sorted(found.items())
             for where, each in sorted(known.items())
         ]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Final
 
 import structlog
 
+from mm2.clock import now_ms
 from mm2.core.balancing.loads import BundleLoads, Loads
 from mm2.core.model import ClusterAlias, TopicPartition
 from mm2.errors import SchemaError
@@ -120,15 +120,11 @@ class ProgressWatcher:
 
     def rates(self) -> Mapping[TopicPartition, float]:
         """Bytes per second of the partitions, as far as they have been seen for long enough."""
-        return self._loads.rates(_now_ms())
+        return self._loads.rates(now_ms())
 
     async def _follow_load(self) -> None:
         if self._tasks is not None and self._tasks.look():
             self._changed()
 
     async def _rebalance(self) -> None:
-        await self._bundles.rebalance(self._sums.rates(_now_ms()), self.rates)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
+        await self._bundles.rebalance(self._sums.rates(now_ms()), self.rates)

@@ -7,11 +7,11 @@ The command line and REST use nothing else.
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Collection, Iterable
 from contextlib import asynccontextmanager
 
+from mm2.clock import now_ms
 from mm2.config.flow_config import FlowConfig
 from mm2.config.overrides import Alteration, Changes
 from mm2.core.model import CONNECTORS, SOURCE_CONNECTOR
@@ -130,7 +130,7 @@ class FlowCommands:
         names = CONNECTORS if connector is None else (_known(connector),)
         await self._write(
             *(
-                RestartCommand(connector=name, task=task, id=uuid.uuid4().hex, time_ms=_now_ms())
+                RestartCommand(connector=name, task=task, id=uuid.uuid4().hex, time_ms=now_ms())
                 for name in names
             )
         )
@@ -240,12 +240,8 @@ def _names(names: Iterable[str] = CONNECTORS) -> str:
 
 
 def _flow(state: FlowState, reason: str, by: str = "") -> DesiredFlowState:
-    return DesiredFlowState(state=state, reason=reason, time_ms=_now_ms(), by=by)
+    return DesiredFlowState(state=state, reason=reason, time_ms=now_ms(), by=by)
 
 
 def _connector(name: str, state: ConnectorState, reason: str) -> DesiredConnectorState:
-    return DesiredConnectorState(connector=name, state=state, reason=reason, time_ms=_now_ms())
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
+    return DesiredConnectorState(connector=name, state=state, reason=reason, time_ms=now_ms())

@@ -8,7 +8,6 @@ work of a leader.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -16,6 +15,7 @@ import structlog
 
 from mm2 import __version__
 from mm2.aligned_waits import aligned
+from mm2.clock import now_ms
 from mm2.config.flow_config import FlowConfig
 from mm2.config.live_changes import config_digest
 from mm2.core.leadership import leadership_events as events
@@ -136,7 +136,7 @@ class FlowLeading:
             ]
             while True:
                 event = await self._events.get()
-                actions = self._machine.handle(event, _now_ms())
+                actions = self._machine.handle(event, _lease_ms())
                 for action in actions:
                     self._carry_out(action, group, writer)
                 if events.Leave() in actions:
@@ -284,12 +284,12 @@ class FlowLeading:
             epoch=action.epoch,
             owner=self._node,
             state=LeaseState.RELEASED if is_release else LeaseState.LEADING,
-            time_ms=time.time_ns() // 1_000_000,
+            time_ms=now_ms(),
             lasts_ms=LASTS_MS,
             digest=self._digest,
             release=__version__,
         )
 
 
-def _now_ms() -> int:
+def _lease_ms() -> int:
     return int(lease_clock.seconds() * 1_000)

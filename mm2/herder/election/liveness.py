@@ -11,13 +11,14 @@ from __future__ import annotations
 import asyncio
 from typing import Final
 
+from mm2.clock import now_ms
 from mm2.config.flow_config import FlowConfig
 from mm2.core.connect.run_states import LOST_MS
 from mm2.core.connect.status_records import RunState
 from mm2.core.model import SOURCE_CONNECTOR, TopicName, TopicPartition
 from mm2.errors import SchemaError
 from mm2.herder.view.flow_snapshot import FlowSnapshot
-from mm2.herder.view.flow_topics import CONTROL, PROGRESS, FlowTopics, now_ms
+from mm2.herder.view.flow_topics import CONTROL, PROGRESS, FlowTopics
 from mm2.kafka.admin import Admin
 from mm2.kafka.groups.offset_calls import OffsetAt
 from mm2.kafka.logs.read_log import Record, records_to_end

@@ -8,10 +8,10 @@ mirror exactly once also in the offsets of a group; a task may go on at either, 
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
+from mm2.clock import now_ms
 from mm2.config.flow_config import FlowConfig
 from mm2.config.offset_topics import accepted, accepted_topics
 from mm2.core.connect.offset_records import SourcePartition, encode_key, encode_offset
@@ -125,8 +125,8 @@ class PositionStore:
     async def _write_newest(
         self, writer: Writer, key: bytes, value: bytes | None, stored: Collection[Record]
     ) -> None:
-        topic, now_ms = self._herder.offsets_topic, time.time_ns() // 1_000_000
-        newest_ms = max([now_ms, *(each.timestamp_ms + 1 for each in stored)])
+        topic = self._herder.offsets_topic
+        newest_ms = max([now_ms(), *(each.timestamp_ms + 1 for each in stored)])
         await writer.send(topic, key, value, timestamp_ms=newest_ms)
         if value is None:
             # Brokers forget deletions: what is older elsewhere would count again then.

@@ -16,6 +16,7 @@ import structlog
 
 from mm2 import __version__
 from mm2.aligned_waits import aligned
+from mm2.clock import now_ms
 from mm2.config.flow_config import FlowConfig
 from mm2.config.text.expressions import hide
 from mm2.core.connect.status_records import StatusChange
@@ -27,7 +28,6 @@ from mm2.herder.status.status_topic import StatusEntries
 from mm2.herder.status.totals_keeper import TotalsKeeper
 from mm2.herder.view.flow_follower import FlowFollower
 from mm2.herder.view.flow_snapshot import FlowSnapshot
-from mm2.herder.view.flow_topics import now_ms
 from mm2.herder.view.led_flow import LedFlow
 from mm2.protocol.desired_state import DesiredState
 from mm2.stop_deadlines import STATUS_S

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Final, Protocol
 
+from mm2.clock import now_ms
 from mm2.config.flow_config import FlowConfig
 from mm2.core.connect.config_records import TargetState
 from mm2.core.connect.status_records import StatusChange, encode_status
@@ -19,7 +20,7 @@ from mm2.core.model import SourceAndTarget
 from mm2.errors import Unavailable
 from mm2.herder.status.status_diff import entries_of_leader
 from mm2.herder.view.flow_snapshot import FlowSnapshot
-from mm2.herder.view.flow_topics import CONTROL, STATUS, FlowTopics, now_ms
+from mm2.herder.view.flow_topics import CONTROL, STATUS, FlowTopics
 from mm2.kafka.admin import Admin
 from mm2.kafka.writer import Writer
 

@@ -9,12 +9,12 @@ from typing import Final
 import structlog
 
 from mm2.aligned_waits import aligned
+from mm2.clock import now_ms
 from mm2.core.copy_totals import CopyTotal
 from mm2.core.model import TopicPartition
 from mm2.errors import ClusterError
 from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.herder.view.flow_snapshot import FlowSnapshot
-from mm2.herder.view.flow_topics import now_ms
 from mm2.protocol.copied_records import by_record, encode_copied
 from mm2.stop_deadlines import STATUS_S
 

@@ -12,11 +12,12 @@ from typing import Final
 
 import structlog
 
+from mm2.clock import now_ms
 from mm2.config.flow_config import FlowConfig
 from mm2.errors import ClusterError, root_cause
 from mm2.herder.control.control_topic import ControlTopicState
 from mm2.herder.view.flow_snapshot import FlowSnapshot
-from mm2.herder.view.flow_topics import CONTROL, FlowTopics, now_ms
+from mm2.herder.view.flow_topics import CONTROL, FlowTopics
 from mm2.herder.view.flow_views import FlowView
 from mm2.herder.view.view_builder import build_view
 from mm2.kafka.admin import Admin

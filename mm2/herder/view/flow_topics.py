@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Final
 
+from mm2.clock import now_ms
 from mm2.config.flow_config import FlowConfig
 from mm2.core.model import NO_OFFSET, TopicName, TopicPartition
 from mm2.errors import NotAuthorized
@@ -116,8 +116,3 @@ class FlowTopics:
         end = (await self.admin.list_offsets([where], OffsetAt.LATEST)).get(where, 0)
         begin = (await self.admin.list_offsets([where], OffsetAt.EARLIEST)).get(where, 0)
         return {0: max(begin, end - _LAST_RECORDS)}
-
-
-def now_ms() -> int:
-    """The time, in milliseconds since the epoch."""
-    return time.time_ns() // 1_000_000

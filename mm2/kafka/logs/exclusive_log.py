@@ -9,13 +9,13 @@ sequence number, so that none is appended twice.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
+from mm2.clock import now_ms
 from mm2.core.model import TopicPartition
 from mm2.errors import ClusterError, NotAuthorized, Unavailable
 from mm2.kafka.wire.error_codes import FENCED, SEQUENCE_LOST, TOO_LARGE, Code, code_name
@@ -216,9 +216,9 @@ class ExclusiveLog:
             base_sequence=self._sequence,
             batch_size=_BATCH_BYTES,
         )
-        now_ms = time.time_ns() // 1_000_000
+        time_ms = now_ms()
         for offset, (key, value) in enumerate(records):
-            if builder.append(offset, now_ms, key, value, []) is None:
+            if builder.append(offset, time_ms, key, value, []) is None:
                 what = f"append to {self.where}: the batch is over {_BATCH_BYTES} bytes"
                 raise BatchTooLarge(self._logs.client.alias, what)
         return bytearray(builder.build())

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
 from typing import Final
 
+from mm2.clock import now_ms
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.offset_manager.commits import OffsetError, StoredOffset
 from mm2.errors import SchemaError
@@ -78,12 +78,15 @@ async def _commit(
         topics = [topic for topic, _ in request.topics]
         if refusal := await rights.commit_refusal(request.group, topics):
             return refusal
-    now_ms = time.time_ns() // 1_000_000
-    expire_ms = None if request.retention_ms < 0 else min(now_ms + request.retention_ms, _LATEST_MS)
+    commit_ms = now_ms()
+    latest_ms = min(commit_ms + request.retention_ms, _LATEST_MS)
+    expire_ms = None if request.retention_ms < 0 else latest_ms
     return await manager.commit(
         request.group,
         {
-            TopicPartition(topic, number): StoredOffset(offset, now_ms, metadata, epoch, expire_ms)
+            TopicPartition(topic, number): StoredOffset(
+                offset, commit_ms, metadata, epoch, expire_ms
+            )
             for topic, partitions in request.topics
             for number, offset, epoch, metadata in partitions
         },
