@@ -61,10 +61,10 @@ class AssignedPartitions:
     target: WireClient
     budget: MemoryBudget
     producer: Producer
-    positions: Committer
+    committer: Committer
     fetcher: Fetcher
     tails: Tails
-    watch: TopicMonitor
+    monitor: TopicMonitor
     reporter: TaskReporter
     translation: TranslationPublisher
     error_policy: ErrorPolicy
@@ -124,7 +124,7 @@ class AssignedPartitions:
                 mirrored.fetch.compare_with(overlaps.get(mirrored.sender.target))
             self.partitions[source] = mirrored
         log.info("source.partitions_assigned", partitions=len(partitions), known=len(positions))
-        self.watch.wake()
+        self.monitor.wake()
         self.tails.wake()
         self.translation.wake()
 
@@ -153,11 +153,11 @@ class AssignedPartitions:
         is_drained = await self.producer.wait_until(
             lambda: all(mirrored.is_sent for mirrored in given), within_s=REVOKED_PARTITIONS_S
         )
-        await self.positions.commit(given)
+        await self.committer.commit(given)
         await self.translation.publish_before_commit(given)
         if not is_drained:
             # What is still under way must not be written after another bundle has taken over.
-            await self.positions.commit(list(self.partitions.values()))
+            await self.committer.commit(list(self.partitions.values()))
             raise Stuck(str(self.spec.flow), "partitions that were revoked cannot be drained")
         for mirrored in given:
             self.records += mirrored.progress.records
@@ -178,7 +178,7 @@ class AssignedPartitions:
         )
         take_answers(
             mirrored,
-            partial(self.positions.appended, mirrored),
+            partial(self.committer.appended, mirrored),
             budget=self.budget,
             fetcher=self.fetcher,
             errors=self.error_policy,

@@ -184,10 +184,10 @@ class TaskParts:
             target=target,
             budget=self._budget,
             producer=self.producer,
-            positions=self.committer,
+            committer=self.committer,
             fetcher=self.fetcher,
             tails=self.tails,
-            watch=self.gap_detection.watch,
+            monitor=self.gap_detection.monitor,
             reporter=self.reporter,
             translation=self.translation,
             error_policy=self.error_policy,
@@ -229,7 +229,7 @@ class TaskParts:
         self.reporter.touched(partition)
         self.translation.settled(partition, runs)
         if partition.remote.cut_at is not None:
-            self.gap_detection.watch.wake()
+            self.gap_detection.monitor.wake()
 
     def _trouble_changed(self) -> None:
         self.fetcher.acknowledged()

@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from flows.source.commit.positions_topic import PositionsTopic
-from flows.source.commit.transactional_commits import Transactions
+from flows.source.commit.transactional_commits import ExactlyOnceCommitter
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.outgoing_batch import OutgoingBatch
 from flows.source.send.producer import Producer
@@ -66,7 +66,7 @@ class _Task:
         self._gate = gate = TransactionGate("id")
         self._producer = Producer(flow="A->B", client=client, identity=identity, gate=gate)
         boundary = Boundary(most_s=most_s, most_bytes=1_000, ends_when_drained=True)
-        self.transactions = Transactions(
+        self.transactions = ExactlyOnceCommitter(
             ExactlyOnceSpec(group=GroupId("g"), boundary=boundary),
             flow="A->B",
             gate=gate,

@@ -34,7 +34,7 @@ _CODES = {
 
 class TransactionalCluster(FakeCluster):
     """
-    Speaks what ``Transactions`` needs of ``WireClient`` too.
+    Speaks what ``ExactlyOnceCommitter`` needs of ``WireClient`` too.
 
     Args:
         partitions: and their leaders' nodes.

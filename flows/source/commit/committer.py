@@ -9,13 +9,13 @@ from typing import Final
 import structlog
 
 from flows.source.commit.position_commits import (
+    AtLeastOnceCommitter,
     BeforeCommit,
     Committer,
-    Positions,
     Settled,
 )
 from flows.source.commit.positions_topic import PositionsTopic
-from flows.source.commit.transactional_commits import Transactions
+from flows.source.commit.transactional_commits import ExactlyOnceCommitter
 from flows.source.connections import Connections
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
@@ -52,7 +52,7 @@ def make_committer(
     """
     topic = _positions_topic(spec, connections, producer, now_ms)
     if gate is None or spec.exactly_once is None:
-        return Positions(
+        return AtLeastOnceCommitter(
             topic,
             producer,
             partitions,
@@ -61,7 +61,7 @@ def make_committer(
             on_settled=on_settled,
             before_commit=before_commit,
         )
-    return Transactions(
+    return ExactlyOnceCommitter(
         spec.exactly_once,
         flow=str(spec.flow),
         gate=gate,

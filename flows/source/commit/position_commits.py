@@ -65,7 +65,7 @@ class Committer(Protocol):
         """Aborts what an earlier transaction may have left open in a partition."""
 
 
-class Positions:
+class AtLeastOnceCommitter:
     """
     Commits after the fact, at least once.
 
@@ -207,7 +207,7 @@ class Drained:
 async def drain(
     partitions: Sequence[MirroredPartition],
     producer: Producer,
-    positions: Committer,
+    committer: Committer,
     *,
     within_s: float,
 ) -> Drained:
@@ -224,6 +224,6 @@ async def drain(
     if not is_empty:
         stuck = [str(sender.target) for sender in senders if not sender.is_idle]
         log.warning("source.not_drained", partitions=stuck, within_s=within_s)
-    committed = await positions.commit(partitions)
+    committed = await committer.commit(partitions)
     is_complete = is_empty and not any(partition.progress.has_moved for partition in partitions)
     return Drained(is_complete=is_complete, positions=committed)

@@ -60,7 +60,7 @@ class TransactionStuck(FlowError):
     retriable = True
 
 
-class Transactions:
+class ExactlyOnceCommitter:
     """
     Commits batches and positions together; ``on_settled`` gets each batch after that.
 

@@ -27,7 +27,7 @@ class GapDetection:
     The parts that watch the partitions of a task for gaps.
 
     Args:
-        partitions: of the task; may change at any time, followed by ``watch.wake()``.
+        partitions: of the task; may change at any time, followed by ``monitor.wake()``.
         changed: called when partitions may be fetched again, or have other leaders.
         report: called when something should be reported at once.
     """
@@ -74,7 +74,7 @@ class GapDetection:
             ask_for=self._ask_for,
             forget=translation.forget,
         )
-        self.watch = TopicMonitor(
+        self.monitor = TopicMonitor(
             partitions=partitions,
             source=source,
             remote=remote,
@@ -88,7 +88,7 @@ class GapDetection:
         """Watches until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._gaps.run(), name="gaps")
-            group.create_task(self.watch.run(), name="watch")
+            group.create_task(self.monitor.run(), name="topic-monitor")
 
     async def _ask_for(self, topic: TopicName) -> None:
         missing = MissingTopic(topic=topic, epoch=self._spec.epoch)

@@ -11,9 +11,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from flows.source.commit.commit_progress import CommitProgress
-from flows.source.commit.position_commits import Drained, Positions, drain
+from flows.source.commit.position_commits import AtLeastOnceCommitter, Drained, drain
 from flows.source.commit.positions_topic import PositionsTopic
-from flows.source.commit.transactional_commits import Transactions
+from flows.source.commit.transactional_commits import ExactlyOnceCommitter
 from flows.source.fetch.fetch_state import FetchState
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
@@ -61,7 +61,7 @@ async def _drained(committed: int, *, is_answered: bool) -> Drained:
     client = cast("WireClient", cluster)
     producer = Producer(flow="A->B", client=client, identity=ProducerIdentity(1, 0))
     partition = _partition(committed)
-    positions = Positions(
+    committer = AtLeastOnceCommitter(
         _topic(producer),
         producer,
         {_SOURCE: partition},
@@ -72,7 +72,7 @@ async def _drained(committed: int, *, is_answered: bool) -> Drained:
     async with asyncio.TaskGroup() as group:
         sending = group.create_task(producer.run()) if is_answered else None
         with capture_logs() as logged:
-            drained = await drain([partition], producer, positions, within_s=8)
+            drained = await drain([partition], producer, committer, within_s=8)
         if sending is not None:
             sending.cancel()
     assert ("positions.late" in {each["event"] for each in logged}) is not drained.is_complete
@@ -86,7 +86,7 @@ async def _drained_in_transactions() -> Drained:
     gate, partition = TransactionGate("id"), _partition(2)
     producer = Producer(flow="A->B", client=client, identity=identity, gate=gate)
     spec = ExactlyOnceSpec(group=GroupId("g"), refresh_s=600)
-    transactions = Transactions(
+    committer = ExactlyOnceCommitter(
         spec,
         flow="A->B",
         gate=gate,
@@ -99,8 +99,8 @@ async def _drained_in_transactions() -> Drained:
         on_settled=lambda *_: None,
     )
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(part.run()) for part in (producer, transactions)]
-        drained = await drain([partition], producer, transactions, within_s=8)
+        tasks = [group.create_task(part.run()) for part in (producer, committer)]
+        drained = await drain([partition], producer, committer, within_s=8)
         for task in tasks:
             task.cancel()
     return drained
@@ -136,7 +136,7 @@ async def _pauses_between_commits(topic: TopicName, partitions: int) -> list[flo
     async def before_commit(moved: Iterable[MirroredPartition]) -> None:
         began_s.append(asyncio.get_running_loop().time())
 
-    positions = Positions(
+    committer = AtLeastOnceCommitter(
         _topic(producer),
         producer,
         found,
@@ -146,7 +146,7 @@ async def _pauses_between_commits(topic: TopicName, partitions: int) -> list[flo
         before_commit=before_commit,
     )
     async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(part.run()) for part in (producer, positions)]
+        tasks = [group.create_task(part.run()) for part in (producer, committer)]
         while len(began_s) < 3:
             for partition in found.values():
                 partition.progress.reach(partition.progress.mirrored + 1)
@@ -172,7 +172,7 @@ async def _waited_for_what_nobody_answers(within_s: float) -> tuple[float, dict[
     producer = Producer(flow="A->B", client=client, identity=ProducerIdentity(1, 0))
     partition = _partition(4)
     producer.send(partition.sender, write_batch([Plain(offset=5)]), range(5, 6))
-    positions = Positions(
+    committer = AtLeastOnceCommitter(
         _topic(producer),
         producer,
         {_SOURCE: partition},
@@ -182,7 +182,7 @@ async def _waited_for_what_nobody_answers(within_s: float) -> tuple[float, dict[
     )
     begun = asyncio.get_running_loop().time()
     with capture_logs() as logged:
-        await drain([partition], producer, positions, within_s=within_s)
+        await drain([partition], producer, committer, within_s=within_s)
     told = next(each for each in logged if each["event"] == "source.not_drained")
     return asyncio.get_running_loop().time() - begun, dict(told)
 

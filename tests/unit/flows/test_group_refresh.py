@@ -7,7 +7,7 @@ from typing import cast
 
 from flows.source.commit.commit_progress import CommitProgress
 from flows.source.commit.positions_topic import PositionsTopic
-from flows.source.commit.transactional_commits import Transactions
+from flows.source.commit.transactional_commits import ExactlyOnceCommitter
 from flows.source.fetch.fetch_state import FetchState
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
@@ -39,7 +39,7 @@ def _transactions(cluster: TransactionalCluster, spec: ExactlyOnceSpec) -> list[
     )
     return [
         producer,
-        Transactions(
+        ExactlyOnceCommitter(
             spec,
             flow="A->B",
             gate=gate,

@@ -73,10 +73,10 @@ def _assigned(partition: MirroredPartition, committer: _SlowCommitter) -> Assign
         target=client,
         budget=MemoryBudget(1),
         producer=Producer(flow="A->B", client=client, identity=ProducerIdentity(5, 1)),
-        positions=committer,
+        committer=committer,
         fetcher=cast("Fetcher", SimpleNamespace(changed=lambda: None)),
         tails=cast("Tails", None),
-        watch=cast("TopicMonitor", None),
+        monitor=cast("TopicMonitor", None),
         reporter=cast("TaskReporter", SimpleNamespace(wake=lambda: None)),
         translation=TranslationPublisher(
             sample_spec(), None, {}, source=client, target=client, producer_epoch=1
