@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import cast
 from uuid import UUID
 
+from flows.source.commit.position_commits import Committer
 from flows.source.forward.record_batch import CONTROL
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.gap_reports import Gaps
@@ -105,7 +106,7 @@ class RemoteTopicBench:
             now_ms=lambda: self.now_ms,
             forget=lambda _: None,
             runs=self._stored,
-            committer=self,
+            committer=cast("Committer", self),
             is_transactional=is_transactional,
         )
         self.remote = RemoteTopics(

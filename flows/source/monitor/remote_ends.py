@@ -10,12 +10,12 @@ that a task that takes over could not find it.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
+from flows.source.commit.position_commits import Committer
 from flows.source.forward.remote_tails import end_without_markers
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.gap_reports import Gaps
-from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.core.positions.source_gaps import is_cut_off, remote_truncated
 from mm2.core.translation.partition_runs import PartitionRuns
@@ -26,16 +26,6 @@ StoredRuns = Callable[
     [Iterable[MirroredPartition]], Awaitable[Mapping[TopicPartition, PartitionRuns]]
 ]
 """Reads what is published of the runs of some partitions."""
-
-
-class Commits(Protocol):
-    """Stores positions, and ends what transactions left open."""
-
-    async def commit(self, partitions: Iterable[MirroredPartition]) -> int:
-        """Stores the positions that have to be."""
-
-    async def abort(self, sender: PartitionSender) -> None:
-        """Aborts what an earlier transaction may have left open in a partition."""
 
 
 class _End(NamedTuple):
@@ -85,7 +75,7 @@ class RemoteEnds:
         now_ms: Callable[[], int],
         forget: Callable[[TopicPartition], None],
         runs: StoredRuns,
-        committer: Commits,
+        committer: Committer,
         is_transactional: bool,
     ) -> None:
         self._source = source
