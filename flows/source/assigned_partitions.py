@@ -17,7 +17,7 @@ from flows.source.fetch.fetcher import Fetcher
 from flows.source.fetch.memory_budget import MemoryBudget
 from flows.source.forward.error_policy import ErrorPolicy
 from flows.source.forward.overlap import Overlap
-from flows.source.forward.remote_tails import Tails
+from flows.source.forward.overlap_reader import OverlapReader
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.topic_monitor import TopicMonitor
 from flows.source.publish.translation_publisher import TranslationPublisher
@@ -63,7 +63,7 @@ class AssignedPartitions:
     producer: Producer
     committer: Committer
     fetcher: Fetcher
-    tails: Tails
+    overlaps: OverlapReader
     monitor: TopicMonitor
     reporter: TaskReporter
     translation: TranslationPublisher
@@ -111,7 +111,7 @@ class AssignedPartitions:
                 await self.source.track(topics)
                 await self.target.track(remotes | self._own_topics() | self.routes.topics)
                 positions = await read_positions(self.spec, self.target, partitions)
-                overlaps = await self._overlaps(partitions, positions)
+                overlaps = await self._find_overlaps(partitions, positions)
         for source, remote in partitions.items():
             mirrored = self._mirrored(source, TopicPartition(remote, source.partition), generation)
             if (stored := positions.get(source)) is not None:
@@ -125,10 +125,10 @@ class AssignedPartitions:
             self.partitions[source] = mirrored
         log.info("source.partitions_assigned", partitions=len(partitions), known=len(positions))
         self.monitor.wake()
-        self.tails.wake()
+        self.overlaps.wake()
         self.translation.wake()
 
-    async def _overlaps(
+    async def _find_overlaps(
         self,
         partitions: Mapping[TopicPartition, TopicName],
         positions: Mapping[TopicPartition, Resumed],
@@ -141,7 +141,7 @@ class AssignedPartitions:
             for source, stored in positions.items()
             if stored.is_complete
         }
-        return await self.tails.find(ends)
+        return await self.overlaps.find(ends)
 
     def _own_topics(self) -> set[str]:
         dead_letters = self.spec.errors.dead_letter_topic

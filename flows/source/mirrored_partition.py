@@ -119,7 +119,7 @@ class MirroredPartition:
         """Whether it is fetched, with nothing in the way, so that ``fetch.end`` is up to date."""
         is_fetched = self.validation.is_valid and self.error is None
         is_fetched = is_fetched and self.fetch.pause_until <= now_s
-        return is_fetched and self.is_idle and not self.fetch.waits_for_tail
+        return is_fetched and self.is_idle and not self.fetch.waits_for_overlap
 
     @property
     def awaits_validation(self) -> bool:

@@ -131,9 +131,9 @@ class SourceTask:
                 group.create_task(parts.producer.run(), name="producer"),
                 group.create_task(parts.lease.run(), name="lease"),
                 group.create_task(parts.reporter.run(), name="report"),
-                group.create_task(parts.error_policy.run(), name="tolerance"),
+                group.create_task(parts.error_policy.run(), name="error-policy"),
                 group.create_task(parts.committer.run(), name="commit"),
-                group.create_task(parts.translation.run(), name="offset-maps"),
+                group.create_task(parts.translation.run(), name="translation"),
                 group.create_task(self._renew_transactional_id(), name="transactional-id"),
             ]
             if copies is not None:
@@ -141,8 +141,8 @@ class SourceTask:
             obeying = group.create_task(self._obey(), name="assignments")
             intake = [
                 group.create_task(parts.fetcher.run(), name="fetcher"),
-                group.create_task(parts.gap_detection.run(), name="continuity"),
-                group.create_task(parts.tails.run(), name="tails"),
+                group.create_task(parts.gap_detection.run(), name="gap-detection"),
+                group.create_task(parts.overlaps.run(), name="overlaps"),
                 group.create_task(parts.record_stage.run(), name="transform"),
             ]
             await self._control.stop.wait()

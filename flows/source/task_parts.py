@@ -15,7 +15,7 @@ from flows.source.fetch.rate_limit import RateLimit
 from flows.source.forward.error_policy import ErrorPolicy
 from flows.source.forward.forwarder import BatchForwarder
 from flows.source.forward.merge_batches import MergePolicy
-from flows.source.forward.remote_tails import Tails
+from flows.source.forward.overlap_reader import OverlapReader
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.gap_detection import GapDetection
 from flows.source.publish.translation_publisher import TranslationPublisher
@@ -176,7 +176,7 @@ class TaskParts:
         self._build_assignment(source, target, routes)
 
     def _build_assignment(self, source: WireClient, target: WireClient, routes: Routes) -> None:
-        self.tails = Tails(target, self.partitions, self._supplied)
+        self.overlaps = OverlapReader(target, self.partitions, self._supplied)
         self.assigned = AssignedPartitions(
             spec=self._spec,
             partitions=self.partitions,
@@ -186,7 +186,7 @@ class TaskParts:
             producer=self.producer,
             committer=self.committer,
             fetcher=self.fetcher,
-            tails=self.tails,
+            overlaps=self.overlaps,
             monitor=self.gap_detection.monitor,
             reporter=self.reporter,
             translation=self.translation,

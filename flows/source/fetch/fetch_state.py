@@ -54,7 +54,7 @@ class FetchState:
         return self.pause_until == inf
 
     @property
-    def waits_for_tail(self) -> bool:
+    def waits_for_overlap(self) -> bool:
         """Whether more of what the target has must be read before it is fetched."""
         return self.overlap is not None and self.overlap.is_used_up
 

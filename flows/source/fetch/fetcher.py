@@ -203,7 +203,7 @@ class Fetcher:
             self._is_fetchable(partition)
             and partition.fetch.pause_until <= time.monotonic()
             and not partition.is_stuck
-            and not partition.fetch.waits_for_tail
+            and not partition.fetch.waits_for_overlap
             and partition.progress.queued < self._budget.limit // _SHARES
         )
 

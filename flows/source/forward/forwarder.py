@@ -68,7 +68,7 @@ class BatchForwarder:
         aborted = AbortedTransactions(fetched.aborted if self._read_committed else ())
         if fetch.overlap is not None:
             self._skip_copied(partition, fetched)
-        if not fetch.waits_for_tail:
+        if not fetch.waits_for_overlap:
             self._forward(partition, fetch.position, fetched, aborted)
         partition.advance_past_skipped()
 

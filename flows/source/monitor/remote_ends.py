@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from flows.source.commit.position_commits import Committer
-from flows.source.forward.remote_tails import end_without_markers
+from flows.source.forward.overlap_reader import end_without_markers
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.gap_reports import Gaps
 from mm2.core.model import NO_OFFSET, TopicPartition

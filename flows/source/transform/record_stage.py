@@ -61,7 +61,7 @@ class RecordStage:
 
     def take(self, partition: MirroredPartition, fetched: FetchedPartition) -> None:
         """Takes all whole batches from the partition's position on, and moves the position."""
-        if partition.fetch.waits_for_tail:
+        if partition.fetch.waits_for_overlap:
             return
         chunk = take_chunk(
             partition,

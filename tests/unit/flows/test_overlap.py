@@ -1,4 +1,4 @@
-"""How much of a remote partition's tail is read, and when."""
+"""How much of a remote partition's overlap is read, and when."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import pytest
 
 from flows.source.fetch.contiguous_batches import MOST_RECORDS
 from flows.source.forward.overlap import Overlap
+from flows.source.forward.overlap_reader import OverlapReader
 from flows.source.forward.recode import each_record
 from flows.source.forward.record_batch import CONTROL, TRANSACTIONAL, split
 from flows.source.forward.record_body import DecodedRecord, keyed_body
-from flows.source.forward.remote_tails import Tails
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
@@ -101,18 +101,18 @@ class _Bench:
         self.first = self.partitions[_WHERE]
         self._supplied = asyncio.Event()
         client = cast("WireClient", target)
-        self.tails = Tails(client, self.partitions, self._supplied.set)
+        self.overlaps = OverlapReader(client, self.partitions, self._supplied.set)
 
     def held(self, records: Iterable[DecodedRecord]) -> int:
         """How many of some records the target is known to have."""
         return run(self._held(records))
 
     async def _held(self, records: Iterable[DecodedRecord]) -> int:
-        found = await self.tails.find(dict.fromkeys(self.partitions, 0))
+        found = await self.overlaps.find(dict.fromkeys(self.partitions, 0))
         overlap = found[_WHERE]
         self.first.fetch.compare_with(overlap)
         async with asyncio.TaskGroup() as group:
-            reading = group.create_task(self.tails.run(), name="tails")
+            reading = group.create_task(self.overlaps.run(), name="overlaps")
             for record in records:
                 while overlap.is_used_up:
                     self._supplied.clear()

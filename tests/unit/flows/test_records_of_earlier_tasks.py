@@ -48,15 +48,15 @@ class _Passing:
         self.partition.fetch.compare_with(Overlap(range(first, last), 1 << 20, lambda: None))
 
     def take(self, *batches: bytes, aborted: tuple[tuple[int, int], ...] = ()) -> None:
-        """Has the source fetched once, and the same again when more of the tail was read."""
+        """Has the source fetched once, and the same again when more of the overlap was read."""
         self._read_on()
         self.bench.take(*batches, aborted=aborted)
-        while self.partition.fetch.waits_for_tail:
+        while self.partition.fetch.waits_for_overlap:
             self._read_on()
             self.bench.take(*batches, aborted=aborted)
 
     def _read_on(self) -> None:
-        while self.partition.fetch.overlap is not None and self.partition.fetch.waits_for_tail:
+        while self.partition.fetch.overlap is not None and self.partition.fetch.waits_for_overlap:
             data = self._fetches.pop(0) if self._fetches else b""
             asyncio.run(self.partition.fetch.overlap.read_on(memoryview(data)))
 

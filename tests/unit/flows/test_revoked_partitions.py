@@ -11,7 +11,7 @@ from flows.source.assigned_partitions import AssignedPartitions
 from flows.source.fetch.fetcher import Fetcher
 from flows.source.fetch.memory_budget import MemoryBudget
 from flows.source.forward.error_policy import ErrorPolicy
-from flows.source.forward.remote_tails import Tails
+from flows.source.forward.overlap_reader import OverlapReader
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.topic_monitor import TopicMonitor
 from flows.source.publish.translation_publisher import TranslationPublisher
@@ -75,7 +75,7 @@ def _assigned(partition: MirroredPartition, committer: _SlowCommitter) -> Assign
         producer=Producer(flow="A->B", client=client, identity=ProducerIdentity(5, 1)),
         committer=committer,
         fetcher=cast("Fetcher", SimpleNamespace(changed=lambda: None)),
-        tails=cast("Tails", None),
+        overlaps=cast("OverlapReader", None),
         monitor=cast("TopicMonitor", None),
         reporter=cast("TaskReporter", SimpleNamespace(wake=lambda: None)),
         translation=TranslationPublisher(

@@ -22,10 +22,10 @@ from mm2.kafka.wire.wire_client import WireClient
 log = structlog.get_logger()
 
 _MOST_BYTES: Final = 64 << 20
-"""Of all tails together, decompressed, so that a start does not take long."""
+"""Of all overlaps together, decompressed, so that a start does not take long."""
 
 _LEAST_BYTES: Final = 1 << 20
-"""Of the tail of one partition."""
+"""Of the overlap of one partition."""
 
 _FETCH_BYTES: Final = 4 << 20
 _WAIT_MS: Final = 100
@@ -42,10 +42,10 @@ _PASSING: Final = frozenset(
         Code.KAFKA_STORAGE_ERROR,
     }
 )
-"""Another broker gives the records, or this one soon; without leave to read there is no tail."""
+"""Another broker gives the records, or this one soon; without leave to read there is none."""
 
 
-class Tails:
+class OverlapReader:
     """
     Reads the overlaps of partitions; one that has used up its overlap is not fetched meanwhile.
 
@@ -69,7 +69,7 @@ class Tails:
         """
         Finds what remote partitions hold from the given offsets on, without reading it.
 
-        Of a long tail only the beginning will be read; what is not read will be copied twice.
+        Of a long one only the beginning will be read; what is not read will be copied twice.
 
         ``ends`` has the offset behind the record at the committed position.
 
@@ -83,14 +83,14 @@ class Tails:
         return {where: Overlap(unread, most, self.wake) for where, unread in longer.items()}
 
     def wake(self) -> None:
-        """There are tails to read."""
+        """There are overlaps to read."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Reads one fetch of each tail that is used up, until cancelled."""
+        """Reads one fetch of each overlap that is used up, until cancelled."""
         while True:
             self._wake.clear()
-            waiting = [each for each in self._partitions.values() if each.fetch.waits_for_tail]
+            waiting = [each for each in self._partitions.values() if each.fetch.waits_for_overlap]
             for partition in waiting:
                 await self._read(partition)
             if not waiting:
