@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 from collections.abc import Iterable
 from functools import partial
-from typing import Final, Protocol
+from typing import Protocol
 
 from flows.legacy.chunk_copies import ChunkCopies
 from flows.legacy.copies_under_way import CopiesUnderWay, SourceCopies
@@ -16,8 +16,6 @@ from flows.source.mirrored_partition import MirroredPartition
 from flows.source.transform.fetched_chunk import FetchedChunk, take_chunk
 from mm2.config.record_clients import DataSettings
 from mm2.kafka.wire.requests.fetch import FetchedPartition
-
-_NO_TIMESTAMP: Final = -1
 
 
 class CopyChunk(Protocol):

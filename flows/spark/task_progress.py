@@ -20,9 +20,6 @@ _MARK: Final = '{"mm2_progress"'
 
 _EVERY_S: Final = 0.5
 
-TellProgress = Callable[[int], None]
-"""Is told how much of a task is done."""
-
 
 class ProgressLines:
     """
