@@ -5,20 +5,17 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
 from flows.legacy.copies_under_way import CopiesUnderWay, SourceCopies
 from flows.source.forward.dead_letters import CONSUMED, Failure
 from flows.source.forward.recode import encode, records_of
 from flows.source.forward.record_batch import Batch
-from flows.source.forward.record_body import DecodedRecord, keyed_body
+from flows.source.forward.record_body import DecodedRecord, unreadable_record
 from flows.source.transform.fetched_chunk import FetchedChunk
 from mm2.core.model import TopicName, TopicPartition
 from mm2.core.unacknowledged_offsets import BatchOffsets
 from mm2.kafka.wire.compression import Compression
 from mm2.kafka.wire.error_codes import Code
-
-_NO_TIMESTAMP: Final = -1
 
 
 @dataclass(slots=True, eq=False)
@@ -79,7 +76,7 @@ class ChunkCopies:
                 code=Code.CORRUPT_MESSAGE,
                 reason=f"unreadable at offset {offset}: {error}",
             )
-            letter = DecodedRecord(offset, _NO_TIMESTAMP, keyed_body(None, bytes(batch.data)))
+            letter = unreadable_record(offset, batch.data)
             await self.failed(failure, letter)
             return []
 

@@ -21,6 +21,7 @@ from flows.source.forward.record_body import (
     nullable,
     read_nullable,
     read_varint,
+    unreadable_record,
     varint,
 )
 from flows.source.send.outgoing_batch import OutgoingBatch
@@ -37,7 +38,6 @@ CONSUMED: Final = "KAFKA_CONSUME"
 TRANSFORMED: Final = "TRANSFORMATION"
 """Connect's name of the stage at which the user's code fails."""
 
-_NO_TIMESTAMP: Final = -1
 _PREFIX: Final = "__connect.errors."
 _COMMON: Final = "org.apache.kafka.common."
 _EXCEPTIONS: Final[Mapping[int, str]] = {
@@ -137,5 +137,5 @@ def refused_record(batch: OutgoingBatch, most: int = MOST_PLAIN) -> DecodedRecor
         (record,) = records_of(entry, most)
         fields_of(record.body)  # whether its body is one
     except ValueError:
-        return DecodedRecord(batch.offsets[0], _NO_TIMESTAMP, keyed_body(None, bytes(batch.data)))
+        return unreadable_record(batch.offsets[0], batch.data)
     return record

@@ -31,7 +31,7 @@ from flows.source.forward.dead_letters import (
     Failure,
     refused_record,
 )
-from flows.source.forward.record_body import DecodedRecord, keyed_body
+from flows.source.forward.record_body import DecodedRecord, unreadable_record
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.outgoing_batch import OutgoingBatch, SendState
 from flows.source.send.producer import Producer
@@ -44,7 +44,6 @@ from mm2.kafka.wire.error_codes import RECORD_AT_FAULT, Code, code_name
 log = structlog.get_logger()
 
 _CHECK_EVERY_S: Final = 1.0
-_NO_TIMESTAMP: Final = -1
 
 
 class ErrorPolicy:
@@ -183,7 +182,7 @@ class ErrorPolicy:
             partition.skip_unreadable(found.offsets)
             self.count_letter(partition)
 
-        letter = DecodedRecord(position, _NO_TIMESTAMP, keyed_body(None, found.data))
+        letter = unreadable_record(position, found.data)
         self._write(partition, failure, letter, delivered, failed)
 
     async def failed_transform(

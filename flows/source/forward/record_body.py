@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
+
+NO_TIMESTAMP: Final = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +21,7 @@ class DecodedRecord:
 
     Attributes:
         offset: in the source log.
-        timestamp: in ms; -1 is none.
+        timestamp: in ms; ``NO_TIMESTAMP`` is none.
         body: encoded key, value and headers, from the key's length on.
     """
 
@@ -33,6 +36,11 @@ def keyed_body(
     """The body of a record: its key, its value and its headers."""
     names_and_values = [nullable(name) + nullable(data) for name, data in headers]
     return nullable(key) + nullable(value) + varint(len(headers)) + b"".join(names_and_values)
+
+
+def unreadable_record(offset: int, data: bytes | bytearray | memoryview) -> DecodedRecord:
+    """What stands for a batch that cannot be read: a record whose value is the batch."""
+    return DecodedRecord(offset, NO_TIMESTAMP, keyed_body(None, bytes(data)))
 
 
 def nullable(data: bytes | None) -> bytes:

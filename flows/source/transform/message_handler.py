@@ -11,13 +11,12 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
-from flows.source.forward.record_body import DecodedRecord, fields_of, keyed_body
+from flows.source.forward.record_body import NO_TIMESTAMP, DecodedRecord, fields_of, keyed_body
 from mm2.core.handled_records import SourceRecord, TargetRecord
 from mm2.core.model import TopicPartition
 from mm2.core.user_objects import load_object
 from mm2.errors import ClusterError, TransformError
 
-_NO_TIME: Final = -1
 _LATEST: Final = (1 << 63) - 1
 
 Handled: TypeAlias = Iterable[SourceRecord | TargetRecord]
@@ -174,6 +173,6 @@ def copy_of(
     if made is source:
         return record
     timestamp: object = record.timestamp if made.timestamp is None else made.timestamp
-    if not isinstance(timestamp, int) or not _NO_TIME <= timestamp <= _LATEST:
+    if not isinstance(timestamp, int) or not NO_TIMESTAMP <= timestamp <= _LATEST:
         raise WrongRecords(f"{timestamp!r} is no timestamp in ms")
     return DecodedRecord(record.offset, timestamp, body_of(made))
