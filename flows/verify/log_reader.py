@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from flows.source.fetch.aborted_transactions import AbortedTransactions
 from flows.source.forward.recode import encode, records_of
-from flows.source.forward.record_batch import HEADER_SIZE, Batch, plain, split
+from flows.source.forward.record_batch import HEADER_SIZE, MAGIC, Batch, plain, split
 from flows.verify.ask_again import ask_again
 from mm2.core.model import TopicPartition
 from mm2.errors import ClusterError, Unavailable
@@ -27,8 +27,6 @@ from mm2.kafka.wire.wire_client import WireClient
 
 _FETCH_BYTES: Final = 8 << 20
 _WAIT_MS: Final = 200
-_RECORD_BATCH: Final = 2
-"""The format of batches since Kafka 0.11."""
 
 
 class LogPart(NamedTuple):
@@ -174,7 +172,7 @@ class LogReader:
             batch.verify()
             if void.is_void(batch):
                 continue
-            if batch.magic < _RECORD_BATCH:
+            if batch.magic < MAGIC:
                 yield from self._upgraded(batch)
             elif batch.codec == NONE:
                 yield batch.data

@@ -15,7 +15,18 @@ from typing import Final, NamedTuple, TypeAlias
 
 from crc32c import crc32c
 
-from flows.source.forward.record_batch import CODEC_BITS, CONTROL, TRANSACTIONAL, Batch, read, split
+from flows.source.forward.record_batch import (
+    CODEC_BITS,
+    CONTROL,
+    CRC_FROM,
+    MAGIC,
+    PREFIX_SIZE,
+    SHORTEST,
+    TRANSACTIONAL,
+    Batch,
+    read,
+    split,
+)
 from mm2.kafka.wire.compiled import is_compiled
 
 _MOST_BYTES: Final = 256 << 10
@@ -28,12 +39,6 @@ MOST_RECORDS: Final = 16_384
 """Of batches that become one: more would hold up all that the task does, if one is refused."""
 
 _HEAD: Final = Struct(">qiibIhi30xi")
-_PREFIX_SIZE: Final = 12
-_SHORTEST: Final = 49
-"""What a batch without records gives as its length."""
-
-_CRC_FROM: Final = 21
-_MAGIC: Final = 2
 
 
 class ContiguousBatches(NamedTuple):
@@ -74,16 +79,16 @@ def slices(data: memoryview, *, transactional: bool, limit: int) -> Iterator[Pie
     while True:
         if end - at >= size:
             base, length, epoch, magic, crc, attributes, delta, count = head(data, at)
-            following = at + _PREFIX_SIZE + length
+            following = at + PREFIX_SIZE + length
             if (
-                _SHORTEST <= length <= most_bytes
+                SHORTEST <= length <= most_bytes
                 and records + count <= MOST_RECORDS
                 and not attributes & unfit
-                and magic == _MAGIC
+                and magic == MAGIC
                 and following <= end
                 and following - start <= limit
                 and (epoch == leader or not number)
-                and crc32c(data[at + _CRC_FROM : following]) == crc
+                and crc32c(data[at + CRC_FROM : following]) == crc
             ):
                 number, last, leader, at = number + 1, base + delta, epoch, following
                 records += count

@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
-from flows.source.forward.record_batch import CorruptBatch, read
+from flows.source.forward.record_batch import MAGIC, CorruptBatch, read
 
 _PREFIX: Final = Struct(">qi")
 _LAST_DELTA: Final = Struct(">i")
 _LAST_DELTA_AT: Final = 23
 _MAGIC_AT: Final = 16
-_NEWEST_MAGIC: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ def damaged_batch(records: memoryview, position: int, end: int) -> Damaged | Non
     while at + _MAGIC_AT < len(records):
         base, length = _PREFIX.unpack_from(records, at)
         if found is not None and base > position:
-            is_batch = base <= end and records[at + _MAGIC_AT] <= _NEWEST_MAGIC
+            is_batch = base <= end and records[at + _MAGIC_AT] <= MAGIC
             return Damaged(found, range(position, base)) if is_batch else None
         if length <= 0:
             return None
@@ -56,7 +55,7 @@ def _by_its_header(data: bytes, position: int, end: int) -> Damaged | None:
     if len(data) < _LAST_DELTA_AT + _LAST_DELTA.size:
         return None
     (base, _length) = _PREFIX.unpack_from(data)
-    is_batch = data[_MAGIC_AT] == _NEWEST_MAGIC
+    is_batch = data[_MAGIC_AT] == MAGIC
     last = base + _LAST_DELTA.unpack_from(data, _LAST_DELTA_AT)[0] if is_batch else base
     is_known = position <= last < end and (last + 1 == end or _is_intact(data))
     return Damaged(data, range(position, last + 1)) if is_known else None
@@ -65,7 +64,7 @@ def _by_its_header(data: bytes, position: int, end: int) -> Damaged | None:
 def _is_intact(data: bytes) -> bool:
     try:
         batch = read(memoryview(data), 0)
-        if batch is None or batch.magic < _NEWEST_MAGIC:
+        if batch is None or batch.magic < MAGIC:
             return False
         batch.verify()
     except CorruptBatch:

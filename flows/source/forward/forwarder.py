@@ -16,7 +16,7 @@ from flows.source.forward.error_policy import ErrorPolicy
 from flows.source.forward.merge_batches import MergePolicy, plan_merges
 from flows.source.forward.overlap import Overlap
 from flows.source.forward.recode import recode, records_of
-from flows.source.forward.record_batch import split
+from flows.source.forward.record_batch import MAGIC, split
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
 from mm2.clock import now_ms
@@ -185,7 +185,7 @@ def skip_already_copied(
             continue
         if not partition.follows(batch.leader_epoch):
             return
-        if batch.magic >= 2:  # noqa: PLR2004 - older formats are checked when they are read
+        if batch.magic >= MAGIC:  # older formats are checked when they are read
             batch.verify()
         for record in () if is_void else records_of(batch, most):
             if record.offset >= position:

@@ -17,6 +17,7 @@ from flows.source.fetch.contiguous_batches import MOST_RECORDS, ContiguousBatche
 from flows.source.forward.record_batch import (
     HEADER_SIZE,
     LOG_APPEND_TIME,
+    MAGIC,
     Batch,
     assemble,
     base_timestamp,
@@ -68,7 +69,7 @@ def records_of(batch: Batch, most: int = MOST_PLAIN) -> list[DecodedRecord]:
 
 
 def _is_old(batch: Batch) -> bool:
-    return batch.magic < 2  # noqa: PLR2004 - formats before record batches
+    return batch.magic < MAGIC
 
 
 def _check_count(batch: Batch, most: int) -> None:

@@ -17,13 +17,16 @@ from crc32c import crc32c
 
 _HEADER: Final = Struct(">qiibIhiqqqhii")
 HEADER_SIZE: Final = _HEADER.size
+MAGIC: Final = 2
+"""Of record batches; older messages have 0 or 1."""
+
 _LENGTH: Final = Struct(">qi")
 _MAGIC_AT: Final = 16
 _LEGACY_ATTRIBUTES_AT: Final = 17
 _SMALLEST: Final = 26
 """Bytes of a message of format 0 without key and value."""
 
-_CRC_FROM: Final = 21
+CRC_FROM: Final = 21
 _CRC_AT: Final = 17
 _CRC: Final = Struct(">I")
 _RESTAMPED_HEAD: Final = Struct(">qiib")
@@ -32,10 +35,11 @@ _TIMES_AT: Final = 27
 _TIMES: Final = Struct(">qq")
 _PRODUCER_AT: Final = 43
 _PRODUCER: Final = Struct(">qhi")
-_PREFIX_SIZE: Final = 12
+PREFIX_SIZE: Final = 12
 """Base offset and length, which the length itself does not count."""
 
-_SHORTEST: Final = HEADER_SIZE - _PREFIX_SIZE
+SHORTEST: Final = HEADER_SIZE - PREFIX_SIZE
+"""What a batch without records gives as its length."""
 
 CODEC_BITS: Final = 0b111
 LOG_APPEND_TIME: Final = 1 << 3
@@ -101,7 +105,7 @@ class Batch:
         that begins before ``position`` must lose its first records.
         """
         return (
-            self.magic == 2  # noqa: PLR2004 - the message format by its only name
+            self.magic == MAGIC
             and self.base_offset >= position
             and self.last_offset - self.base_offset + 1 == self.count
             and not self.attributes & LOG_APPEND_TIME
@@ -116,7 +120,7 @@ class Batch:
         Raises:
             CorruptBatch: it does not match.
         """
-        if self.magic == 2 and crc32c(self.data[_CRC_FROM:]) != self.checksum:  # noqa: PLR2004
+        if self.magic == MAGIC and crc32c(self.data[CRC_FROM:]) != self.checksum:
             raise CorruptBatch(
                 f"the batch at offset {self.base_offset} does not match its checksum"
             )
@@ -146,13 +150,13 @@ def read(data: memoryview, at: int) -> Batch | None:
     Raises:
         CorruptBatch: it cannot have its stated length, or is of no known format.
     """
-    if len(data) - at < _PREFIX_SIZE + 5:
+    if len(data) - at < PREFIX_SIZE + 5:
         return None
     base, length = _LENGTH.unpack_from(data, at)
-    following = at + _PREFIX_SIZE + length
+    following = at + PREFIX_SIZE + length
     if following > len(data):
         return None
-    if length < _SHORTEST or data[at + _MAGIC_AT] != 2:  # noqa: PLR2004 - its only name
+    if length < SHORTEST or data[at + _MAGIC_AT] != MAGIC:
         return _legacy(data[at:following], base)
     (_, _, epoch, _, crc, attributes, last_delta, _, max_timestamp, producer, _, _, count) = (
         _HEADER.unpack_from(data, at)
@@ -189,8 +193,8 @@ def plain(batch: Batch, records: bytes) -> bytes:
     Its checksum is that of the compressed ones still.
     """
     head = bytearray(batch.data[:HEADER_SIZE])
-    _LENGTH.pack_into(head, 0, batch.base_offset, HEADER_SIZE - _PREFIX_SIZE + len(records))
-    _ATTRIBUTES.pack_into(head, _CRC_FROM, batch.attributes & ~CODEC_BITS)
+    _LENGTH.pack_into(head, 0, batch.base_offset, HEADER_SIZE - PREFIX_SIZE + len(records))
+    _ATTRIBUTES.pack_into(head, CRC_FROM, batch.attributes & ~CODEC_BITS)
     return bytes(head) + records
 
 
@@ -212,12 +216,12 @@ def rewrite_header(
     horizon bit goes: it is the source cleaner's, and the base timestamp stays valid without it.
     """
     batch = data if isinstance(data, bytearray) else bytearray(data)
-    _RESTAMPED_HEAD.pack_into(batch, 0, 0, len(batch) - _PREFIX_SIZE, -1, 2)
-    (attributes,) = _ATTRIBUTES.unpack_from(batch, _CRC_FROM)
+    _RESTAMPED_HEAD.pack_into(batch, 0, 0, len(batch) - PREFIX_SIZE, -1, 2)
+    (attributes,) = _ATTRIBUTES.unpack_from(batch, CRC_FROM)
     attributes &= ~(TRANSACTIONAL | DELETE_HORIZON)
-    _ATTRIBUTES.pack_into(batch, _CRC_FROM, attributes | (TRANSACTIONAL if transactional else 0))
+    _ATTRIBUTES.pack_into(batch, CRC_FROM, attributes | (TRANSACTIONAL if transactional else 0))
     _PRODUCER.pack_into(batch, _PRODUCER_AT, producer_id, epoch, sequence)
-    _CRC.pack_into(batch, _CRC_AT, crc32c(memoryview(batch)[_CRC_FROM:]))
+    _CRC.pack_into(batch, _CRC_AT, crc32c(memoryview(batch)[CRC_FROM:]))
     return batch
 
 
@@ -234,7 +238,7 @@ def assemble(
 
     It has no producer and no checksum yet: ``rewrite_header`` gives it both.
     """
-    length = HEADER_SIZE - _PREFIX_SIZE + len(records)
+    length = HEADER_SIZE - PREFIX_SIZE + len(records)
     header = _HEADER.pack(
         0, length, -1, 2, 0, attributes, count - 1, base_timestamp, max_timestamp, -1, -1, -1, count
     )
