@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from heapq import heapify, heappop
 
 from flows.source.forward.record_batch import Batch
+from mm2.kafka.wire.requests.fetch import FetchedPartition
 
 
 class AbortedTransactions:
@@ -40,3 +41,13 @@ class AbortedTransactions:
             self._open.discard(batch.producer_id)
             return True
         return batch.is_transactional and batch.producer_id in self._open
+
+
+def aborted_in(fetched: FetchedPartition, *, read_committed: bool) -> AbortedTransactions:
+    """The aborted transactions of a response, if its records are to be read without them."""
+    return AbortedTransactions(fetched.aborted if read_committed else ())
+
+
+def readable_end(fetched: FetchedPartition, *, read_committed: bool) -> int:
+    """Where what is to be read of the partition ends; open transactions hold it up."""
+    return fetched.last_stable if read_committed else fetched.high_watermark

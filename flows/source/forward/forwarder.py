@@ -8,7 +8,11 @@ from typing import Final, TypeVar
 
 import structlog
 
-from flows.source.fetch.aborted_transactions import AbortedTransactions
+from flows.source.fetch.aborted_transactions import (
+    AbortedTransactions,
+    aborted_in,
+    readable_end,
+)
 from flows.source.fetch.contiguous_batches import Piece, each_batch, slices
 from flows.source.fetch.fetch_state import FetchState
 from flows.source.fetch.memory_budget import MemoryBudget
@@ -60,12 +64,12 @@ class BatchForwarder:
         fetch = partition.fetch
         if fetch.is_held:  # until a dead letter is written
             return
-        end = fetched.last_stable if self._read_committed else fetched.high_watermark
+        end = readable_end(fetched, read_committed=self._read_committed)
         fetch.set_bounds(fetched.log_start, end)
         partition.stats.saw_end(end)
         if fetch.position is None:
             return
-        aborted = AbortedTransactions(fetched.aborted if self._read_committed else ())
+        aborted = aborted_in(fetched, read_committed=self._read_committed)
         if fetch.overlap is not None:
             self._skip_copied(partition, fetched)
         if not fetch.waits_for_overlap:
@@ -94,7 +98,7 @@ class BatchForwarder:
 
     def _skip_copied(self, partition: MirroredPartition, fetched: FetchedPartition) -> None:
         """Leaves out what the target has already; damage is met again on the usual way."""
-        aborted = AbortedTransactions(fetched.aborted if self._read_committed else ())
+        aborted = aborted_in(fetched, read_committed=self._read_committed)
         with suppress(ValueError):
             skip_already_copied(partition, fetched.records, aborted, self._policy.most_plain)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final
 
-from flows.source.fetch.aborted_transactions import AbortedTransactions
+from flows.source.fetch.aborted_transactions import aborted_in, readable_end
 from flows.source.forward.forwarder import continuing, read_failed
 from flows.source.forward.merge_batches import MergePolicy
 from flows.source.forward.recode import records_of
@@ -126,9 +126,9 @@ def take_chunk(
     fetch = partition.fetch
     if fetch.is_held or fetch.position is None:
         return None
-    end = fetched.last_stable if read_committed else fetched.high_watermark
+    end = readable_end(fetched, read_committed=read_committed)
     fetch.set_bounds(fetched.log_start, end)
-    aborted = AbortedTransactions(fetched.aborted if read_committed else ())
+    aborted = aborted_in(fetched, read_committed=read_committed)
     start, batches = fetch.position, []
     try:
         for batch in continuing(partition, split(fetched.records)):
