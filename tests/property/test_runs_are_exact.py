@@ -59,8 +59,8 @@ class FlowOfRuns(RuleBasedStateMachine):
 
     def begin(self) -> None:
         self.turn += 1
-        term = TaskTenure(1, self.turn, 0, self.turn)
-        self.tracker = RunTracker(full=3, is_transactional=self.is_transactional, term=term)
+        tenure = TaskTenure(1, self.turn, 0, self.turn)
+        self.tracker = RunTracker(full=3, is_transactional=self.is_transactional, tenure=tenure)
         self.tracker.begin(self.committed)
         self.position = self.committed
         self.has_told = False

@@ -96,8 +96,8 @@ class RunPublisher:
 
     def tracker(self, generation: int) -> RunTracker:
         """What gathers the runs of one more partition, which an assignment gave to the task."""
-        term = TaskTenure(self._epoch, generation, self._producer_epoch, now_ms())
-        return RunTracker(is_transactional=self._is_transactional, term=term)
+        tenure = TaskTenure(self._epoch, generation, self._producer_epoch, now_ms())
+        return RunTracker(is_transactional=self._is_transactional, tenure=tenure)
 
     def wake(self, partition: MirroredPartition | None = None) -> None:
         """Publishes soon what there is of a partition, or of all."""

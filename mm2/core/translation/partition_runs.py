@@ -40,7 +40,7 @@ class PartitionRuns:
         version: grows with each block that comes or goes; all else stays as long as it does.
     """
 
-    __slots__ = ("_blocks", "_is_of_known_logs", "_logs", "_most", "_term", "_weight", "version")
+    __slots__ = ("_blocks", "_is_of_known_logs", "_logs", "_most", "_tenure", "_weight", "version")
 
     def __init__(self, most: int = MOST_RUNS) -> None:
         self.version = 0
@@ -48,7 +48,7 @@ class PartitionRuns:
         self._blocks: list[Block] = []
         self._logs = UNKNOWN_LOGS
         self._is_of_known_logs = True
-        self._term: TaskTenure | None = None
+        self._tenure: TaskTenure | None = None
         self._weight = 0
 
     @property
@@ -88,11 +88,11 @@ class PartitionRuns:
 
         Returns whether it counts: not if its task had lost the partition when it was written.
         """
-        if block.term is not None and self._term is not None and block.term.is_over(self._term):
+        if block.tenure and self._tenure and block.tenure.is_over(self._tenure):
             return False
         self.version += 1
         self._take(block)
-        self._term = block.term or self._term
+        self._tenure = block.tenure or self._tenure
         return True
 
     def _take(self, block: Block) -> None:

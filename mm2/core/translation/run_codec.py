@@ -1,16 +1,15 @@
 """
 Blocks of exact runs as records of ``mm2-offset-runs.<cluster>.internal``.
 
-The key is that of an offset sync, topic and partition, then the block's start, and a number
-that stands for the term of the task that wrote it, if there is one: compaction must not take a
-block for one that a task wrote which had lost the partition. The value is a
-version, flags and both topic ids, and then varints: the term of the task that wrote it if a flag
-says that there is one, the block's length and, for each run, how far behind the former it begins on
-either side and how many records it has. The first run is told from the block's start and from
-remote offset 0. A run of a busy transactional partition takes three or four bytes. No value (a
-tombstone) takes a block back.
+The key is that of an offset sync, topic and partition, then the block's start, and a number that
+stands for the tenure of the task that wrote it, if there is one: compaction must not take a block
+for one that a task wrote which had lost the partition. The value is a version, flags and both topic
+ids, and then varints: the tenure of the task that wrote it if a flag says that there is one, the
+block's length and, for each run, how far behind the former it begins on either side and how many
+records it has. The first run is told from the block's start and from remote offset 0. A run of a
+busy transactional partition takes three or four bytes. No value (a tombstone) takes a block back.
 
-Version 2 has no numbers in its keys, and version 1 no terms; both are still read. Releases that
+Version 2 has no numbers in its keys, and version 1 no tenures; both are still read. Releases that
 know no others refuse version 3, as they must: they would misread where such a block begins.
 """
 
@@ -36,7 +35,7 @@ _TAG: Final = struct.Struct(">I")
 _START_AND_TAG: Final = struct.Struct(">qI")
 _NO_OFFSETS: Final = bytes(16)
 _HEAD: Final = struct.Struct(">BB16s16s")
-_FRESH, _SPARSE, _TRANSACTIONAL, _TERM = 1, 2, 4, 8
+_FRESH, _SPARSE, _TRANSACTIONAL, _TENURE = 1, 2, 4, 8
 _UNKNOWN: Final = UUID(int=0)
 _MOST: Final = 2**63 - 1
 _NUMBER: Final = re.compile(rb"[\x80-\xff]*+[\0-\x7f]")
@@ -63,10 +62,10 @@ def encode_value(block: Block) -> bytes:
         _FRESH * block.is_fresh
         + _SPARSE * block.is_sparse
         + _TRANSACTIONAL * block.is_transactional
-        + _TERM * (block.term is not None)
+        + _TENURE * (block.tenure is not None)
     )
     out = bytearray(_HEAD.pack(_VERSION, flags, _id(block.logs.source), _id(block.logs.remote)))
-    for number in block.term or ():
+    for number in block.tenure or ():
         _put(out, number)
     _put(out, block.end - block.start)
     upstream, downstream = block.start, 0
@@ -105,8 +104,8 @@ def decode_value(name: BlockName, value: bytes) -> Block:
     try:
         version, flags, source, remote = _HEAD.unpack_from(value)
         numbers = _numbers(value[_HEAD.size :])
-        term = TaskTenure(*numbers[: len(TaskTenure._fields)]) if flags & _TERM else None
-        length, *rest = numbers if term is None else numbers[len(term) :]
+        tenure = TaskTenure(*numbers[: len(TaskTenure._fields)]) if flags & _TENURE else None
+        length, *rest = numbers if tenure is None else numbers[len(tenure) :]
         runs = _runs(name.start, rest)
     except (struct.error, TypeError, OverflowError, ValueError) as error:
         raise SchemaError(f"Error reading a block of runs: {error}") from error
@@ -120,8 +119,8 @@ def decode_value(name: BlockName, value: bytes) -> Block:
         is_fresh=bool(flags & _FRESH),
         is_sparse=bool(flags & _SPARSE),
         is_transactional=bool(flags & _TRANSACTIONAL),
-        term=term,
-        is_tagged=term is None or bool(name.tag),
+        tenure=tenure,
+        is_tagged=tenure is None or bool(name.tag),
     )
 
 

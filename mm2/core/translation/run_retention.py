@@ -53,7 +53,7 @@ class StoredRuns:
         again = [
             (name, block)
             for name, block in kept.items()
-            # Others keep their place: behind those of later terms they would not count.
+            # Others keep their place: behind those of later tenures they would not count.
             if block.is_sparse and self._stored.get(name) != block
         ]
         gone = [n for n in self._stored if n not in kept and n.start < blocks[-1].start]

@@ -43,15 +43,15 @@ class RunTracker:
         "_published",
         "_runs",
         "_start",
-        "_term",
+        "_tenure",
         "_written",
         "given_up",
     )
 
     def __init__(
-        self, *, is_transactional: bool = False, full: int = FULL, term: TaskTenure | None = None
+        self, *, is_transactional: bool = False, full: int = FULL, tenure: TaskTenure | None = None
     ) -> None:
-        self._term = term
+        self._tenure = tenure
         self._is_transactional = is_transactional
         self._full = full
         self._closed: list[Block] = []
@@ -145,7 +145,7 @@ class RunTracker:
             logs=self._logs,
             is_fresh=self._is_fresh,
             is_transactional=self._is_transactional and bool(self._runs),
-            term=self._term,
+            tenure=self._tenure,
         )
 
     def _is_elsewhere(self, run: Run, logs: Logs) -> bool:

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 from uuid import UUID
 from zlib import crc32
 
-_TERM: Final = Struct(">4q")
+_TENURE: Final = Struct(">4q")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class TaskTenure(NamedTuple):
 
     def is_over(self, newest: TaskTenure) -> bool:
         """
-        Whether a task of a later term has the partition by now.
+        Whether a task of a later tenure has the partition by now.
 
         Both its number and its time must say so. Numbers begin anew with a control topic that was
         deleted, and clocks differ between machines.
@@ -85,8 +85,8 @@ class TaskTenure(NamedTuple):
 
     @property
     def tag(self) -> int:
-        """A number of 32 bits that hardly any other term has; never 0."""
-        return crc32(_TERM.pack(*self)) or 1
+        """A number of 32 bits that hardly any other tenure has; never 0."""
+        return crc32(_TENURE.pack(*self)) or 1
 
 
 class BlockName(NamedTuple):
@@ -95,7 +95,7 @@ class BlockName(NamedTuple):
 
     Attributes:
         start: the first source offset that it speaks of.
-        tag: of the term of the task that wrote it; 0 for no term, and in earlier releases.
+        tag: of the tenure of the task that wrote it; 0 for no tenure, and in earlier releases.
     """
 
     start: int
@@ -232,8 +232,9 @@ class Block:
         is_fresh: whether a task began with it, which need not know all that is on the target.
         is_sparse: whether runs were left out between the first and the last; approximate there.
         is_transactional: whether a commit marker follows the last record on the target.
-        term: of the task that wrote it; None: a sparse block, or one of an earlier release.
-        is_tagged: whether its name stands for its term; earlier releases told terms in values only.
+        tenure: of the task that wrote it; None: a sparse block, or one of an earlier release.
+        is_tagged: whether its name stands for its tenure; earlier releases told them in values
+            only.
     """
 
     start: int
@@ -243,13 +244,13 @@ class Block:
     is_fresh: bool = False
     is_sparse: bool = False
     is_transactional: bool = False
-    term: TaskTenure | None = None
+    tenure: TaskTenure | None = None
     is_tagged: bool = True
 
     @property
     def name(self) -> BlockName:
         """Its name, by which it is replaced as it grows."""
-        return BlockName(self.start, self.term.tag if self.term and self.is_tagged else 0)
+        return BlockName(self.start, self.tenure.tag if self.tenure and self.is_tagged else 0)
 
     def before(self, end: int) -> Block:
         """What it says of the offsets before a source offset."""

@@ -28,7 +28,7 @@ BLOCK = Block(
     Logs(UUID(int=1), None),
     is_fresh=True,
     is_transactional=True,
-    term=TaskTenure(3, 200, 1, 5),
+    tenure=TaskTenure(3, 200, 1, 5),
 )
 PLAIN_KEY = b"\0\x01t" + bytes([0, 0, 0, 3]) + bytes(7) + b"\x64"
 KEY = PLAIN_KEY + b"\1\2\3\4"
@@ -52,18 +52,18 @@ def test_keys_of_blocks_of_no_task_have_no_tag() -> None:
 
 
 def test_blocks_of_one_start_have_names_of_their_own_by_their_terms() -> None:
-    latter = replace(BLOCK, term=TaskTenure(3, 201, 1, 6))
+    latter = replace(BLOCK, tenure=TaskTenure(3, 201, 1, 6))
     assert BLOCK.name.start == latter.name.start == 100
-    assert len({BLOCK.name, latter.name, replace(BLOCK, term=None).name}) == 3
+    assert len({BLOCK.name, latter.name, replace(BLOCK, tenure=None).name}) == 3
     assert replace(BLOCK, end=600).name == BLOCK.name
 
 
 def test_records_of_the_first_version_are_read() -> None:
-    assert decode_value(PLAIN_NAME, EARLIER) == replace(BLOCK, term=None)
+    assert decode_value(PLAIN_NAME, EARLIER) == replace(BLOCK, tenure=None)
 
 
 def test_blocks_of_the_second_version_keep_the_names_that_they_have() -> None:
-    """Their keys had no numbers, whatever their terms."""
+    """Their keys had no numbers, whatever their tenures."""
     found = decode_value(PLAIN_NAME, b"\x02" + VALUE[1:])
     assert found == replace(BLOCK, is_tagged=False)
     assert found.name == PLAIN_NAME
@@ -117,7 +117,7 @@ def blocks(draw: st.DrawFn) -> Block:
         run = Run(upstream + draw(numbers), downstream + draw(numbers), draw(numbers) + 1)
         runs.append(run)
         upstream, downstream = run.upstream + run.records, run.downstream + run.records
-    term = st.builds(TaskTenure, numbers, numbers, numbers, numbers)
+    tenure = st.builds(TaskTenure, numbers, numbers, numbers, numbers)
     logs = st.none() | st.uuids().filter(lambda each: each.int != 0)
     return Block(
         start,
@@ -127,7 +127,7 @@ def blocks(draw: st.DrawFn) -> Block:
         is_fresh=draw(st.booleans()),
         is_sparse=draw(st.booleans()),
         is_transactional=draw(st.booleans()),
-        term=draw(st.none() | term),
+        tenure=draw(st.none() | tenure),
     )
 
 

@@ -82,9 +82,9 @@ def test_what_became_sparse_is_written_once_and_its_parts_go() -> None:
 def test_a_late_block_of_a_former_task_goes_and_the_one_of_its_start_stays() -> None:
     """They have different names: compaction takes neither for the other."""
     former, latter = TaskTenure(1, 1, 0, 1), TaskTenure(1, 2, 0, 2)
-    second = replace(SECOND, term=latter)
-    found = stored(FIRST, second, replace(THIRD, term=latter))
-    late = replace(block(10, 14, (12, 10, 2)), term=former)
+    second = replace(SECOND, tenure=latter)
+    found = stored(FIRST, second, replace(THIRD, tenure=latter))
+    late = replace(block(10, 14, (12, 10, 2)), tenure=former)
     found.handle(late.name, late)
     assert found.due(0, 0) == [(late.name, None)]
     found.handle(late.name, None)
@@ -92,12 +92,12 @@ def test_a_late_block_of_a_former_task_goes_and_the_one_of_its_start_stays() -> 
 
 
 def test_blocks_of_before_there_were_tags_stay_where_they_are() -> None:
-    """Behind a block of a later term they would not count for whoever reads the topic next."""
+    """Behind a block of a later tenure they would not count for whoever reads the topic next."""
     first, second = (
-        replace(each, term=TaskTenure(1, 1, 1, number), is_tagged=False)
+        replace(each, tenure=TaskTenure(1, 1, 1, number), is_tagged=False)
         for number, each in enumerate((FIRST, SECOND))
     )
-    third = replace(THIRD, term=TaskTenure(2, 1, 1, 3))
+    third = replace(THIRD, tenure=TaskTenure(2, 1, 1, 3))
     found = stored(first, second, third)
     assert (first.name, second.name) == (BlockName(0), BlockName(10))
     assert found.due(0, 0) == []
@@ -108,9 +108,9 @@ def test_after_an_upgrade_tidying_loses_nothing_that_was_exact() -> None:
     """Whoever reads the topic afterwards, compacted, knows what was known before."""
     where, records = TopicPartition(TopicName("t"), 0), {}
     for number, each in enumerate((FIRST, SECOND)):
-        value = encode_value(replace(each, term=TaskTenure(1, 1, 1, number)))
+        value = encode_value(replace(each, tenure=TaskTenure(1, 1, 1, number)))
         records[encode_key(where, each.start)] = b"\x02" + value[1:]
-    third = replace(THIRD, term=TaskTenure(2, 1, 1, 3))
+    third = replace(THIRD, tenure=TaskTenure(2, 1, 1, 3))
     records[encode_key(where, *third.name)] = encode_value(third)
     for _ in range(3):
         found, known = StoredRuns(), RunStore()
@@ -129,8 +129,8 @@ def test_after_an_upgrade_tidying_loses_nothing_that_was_exact() -> None:
 
 
 def test_a_block_that_took_the_place_of_one_without_a_tag_outlives_it() -> None:
-    former = replace(SECOND, term=TaskTenure(1, 1, 1, 1), is_tagged=False)
-    latter = replace(SECOND, term=TaskTenure(2, 1, 1, 2))
+    former = replace(SECOND, tenure=TaskTenure(1, 1, 1, 1), is_tagged=False)
+    latter = replace(SECOND, tenure=TaskTenure(2, 1, 1, 2))
     found = stored(FIRST, former, latter, THIRD)
     assert found.due(0, 0) == gone(10)
     known = PartitionRuns()
@@ -142,7 +142,7 @@ def test_a_block_that_took_the_place_of_one_without_a_tag_outlives_it() -> None:
 
 def test_a_block_without_a_tag_can_be_taken_back() -> None:
     known = PartitionRuns()
-    former = replace(FIRST, term=TaskTenure(1, 1, 1, 1), is_tagged=False)
+    former = replace(FIRST, tenure=TaskTenure(1, 1, 1, 1), is_tagged=False)
     known.add(former)
     known.remove(BlockName(0))
     assert known.blocks == []

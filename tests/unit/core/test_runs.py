@@ -307,8 +307,8 @@ def test_a_block_that_is_cut_inside_a_run_ends_with_a_record_and_no_marker() -> 
     assert [runs.reverse(y) for y in (1, 2)] == [exact(1), at_least(1)]
 
 
-def of_task(block: Block, *term: int) -> Block:
-    return replace(block, term=TaskTenure(*term))
+def of_task(block: Block, *tenure: int) -> Block:
+    return replace(block, tenure=TaskTenure(*tenure))
 
 
 FORMER, LATTER = (1, 4, 0, 1_000), (1, 5, 0, 2_000)

@@ -168,10 +168,10 @@ def test_a_late_block_of_a_former_task_and_compaction_leave_no_hole() -> None:
     """A task that was only paused writes the block with which the next one began."""
     former, latter = TaskTenure(1, 1, 0, 1), TaskTenure(1, 2, 0, 2)
     blocks = [
-        Block(0, 10, Runs([Run(0, 0, 10)]), term=former),
-        Block(10, 20, Runs([Run(10, 15, 10)]), term=latter),
-        Block(10, 12, Runs([Run(10, 10, 2)]), term=former),
-        Block(20, 30, Runs([Run(20, 26, 10)]), term=latter),
+        Block(0, 10, Runs([Run(0, 0, 10)]), tenure=former),
+        Block(10, 20, Runs([Run(10, 15, 10)]), tenure=latter),
+        Block(10, 12, Runs([Run(10, 10, 2)]), tenure=former),
+        Block(20, 30, Runs([Run(20, 26, 10)]), tenure=latter),
     ]
     topic = {encode_key(WHERE, *each.name): each for each in blocks}
     runs = RunStore()
