@@ -188,7 +188,7 @@ def _groups(
         interval=settings.refresh_groups,
     )
     if settings.tombstone_deleted_groups:
-        groups.look_for(store.groups, DeletedGroups(store).tombstone_missing)
+        groups.watch_for_absent(store.groups, DeletedGroups(store).tombstone_missing)
     return groups
 
 

@@ -230,14 +230,14 @@ class Emission:
         return failures
 
     async def _take(self, found: Mapping[GroupId, list[Found]]) -> None:
-        there = await self._look(found)
+        there = await self._target_commits(found)
         for group, some in found.items():
             time_ms = now_ms()
             if count := sum(self._choice.take(each, there.get(group), time_ms) for each in some):
                 log.debug("checkpoint.chosen", group=group, records=count)
             await asyncio.sleep(0)
 
-    async def _look(
+    async def _target_commits(
         self, groups: Collection[GroupId]
     ) -> Mapping[GroupId, Mapping[TopicPartition, CommittedOffset]]:
         """What stands on the target; without it, checkpoints are as Java's."""

@@ -55,7 +55,7 @@ class FollowedGroups:
         self._known: Callable[[], Collection[GroupId]] = frozenset
         self._on_absent: Callable[[frozenset[GroupId]], None] = lambda _: None
 
-    def look_for(
+    def watch_for_absent(
         self,
         known: Callable[[], Collection[GroupId]],
         on_absent: Callable[[frozenset[GroupId]], None],
@@ -83,7 +83,7 @@ class FollowedGroups:
     async def keep_current(self) -> None:
         """Looks until it succeeds, and then at each interval; ends if there is none."""
         while True:
-            if await self._first_look():
+            if await self._first_refresh():
                 break
             await asyncio.sleep(_RETRY_S)
         if self._interval is not None:
@@ -114,9 +114,9 @@ class FollowedGroups:
         # Those that have committed meanwhile were not asked about.
         self._adopt(found | (self.current - before))
         self._on_absent(absent(committed, listed))
-        await self._look_at_other_types()
+        await self._warn_of_other_types()
 
-    async def _first_look(self) -> bool:
+    async def _first_refresh(self) -> bool:
         try:
             await self.refresh()
         except ClusterError as error:
@@ -136,7 +136,7 @@ class FollowedGroups:
             )
         self.current = found
 
-    async def _look_at_other_types(self) -> None:
+    async def _warn_of_other_types(self) -> None:
         """Says once of each share or streams group that its offsets are not carried over."""
         others = await self._source.groups_of_other_types()
         found = {GroupId(group.group_id): group.type for group in others}

@@ -25,7 +25,7 @@ from mm2.core.translation.runs import UNKNOWN_LOGS, Logs
 
 log = structlog.get_logger()
 
-LOOK_EVERY_S: Final = 5.0
+CHECK_EVERY_S: Final = 5.0
 """As often as source tasks check the same."""
 
 _PARTITIONS_IN_A_SECOND: Final = 200
@@ -72,13 +72,13 @@ class RecreatedTopics:
     def interval_s(self) -> float:
         """Seconds until the next check."""
         most = max(flow.translation.partitions for flow in self._flows)
-        return LOOK_EVERY_S + most / _PARTITIONS_IN_A_SECOND
+        return CHECK_EVERY_S + most / _PARTITIONS_IN_A_SECOND
 
     async def check(self) -> int:
         """Looks once; returns how many checkpoints are due because of what was seen."""
-        return sum([await self._look(flow) for flow in self._flows])
+        return sum([await self._check(flow) for flow in self._flows])
 
-    async def _look(self, flow: TrackedFlow) -> int:
+    async def _check(self, flow: TrackedFlow) -> int:
         changed = await flow.live.look(flow.translation.topics)
         former, others = flow.translation.former(), flow.not_compared()
         if not former and not others:

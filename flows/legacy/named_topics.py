@@ -58,9 +58,9 @@ class NamedTopics:
             on=Unavailable, attempts=None, timeout=None, wait_max=_RETRY_MOST_S
         ):
             with attempt:
-                await self._look(name, source, at_least)
+                await self._provide(name, source, at_least)
 
-    async def _look(self, name: TopicName, source: TopicName, at_least: int) -> None:
+    async def _provide(self, name: TopicName, source: TopicName, at_least: int) -> None:
         try:
             await self._topics.provide_like(name, source, at_least)
         except Refused as error:

@@ -29,7 +29,7 @@ from mm2.telemetry.spark_use import OF_PROCESS, LastSpark, SparkUse
 
 log = structlog.get_logger()
 
-_LOOK_EVERY_S: Final = 1.0
+_CHECK_EVERY_S: Final = 1.0
 _HAND_OVER_S: Final = 5.0
 """A bundle that runs gives its partitions away, and ends, sooner than that."""
 
@@ -115,9 +115,9 @@ class LiveSlots:
 
     async def _run(self) -> None:
         while True:
-            await asyncio.sleep(_LOOK_EVERY_S)
+            await asyncio.sleep(_CHECK_EVERY_S)
             try:
-                await self._look_once()
+                await self._check_once()
             except JVM_GONE:
                 continue  # Jobs fail, too, and start another.
             except Exception as error:  # noqa: BLE001 - nobody else would look again
@@ -131,13 +131,13 @@ class LiveSlots:
             log.warning("spark.not_followed", error=failure)
         self._failure = failure
 
-    async def _look_once(self) -> None:
+    async def _check_once(self) -> None:
         context, submitted = self._context(), frozenset(self._submitted())
         if context is not self._known:
             self._known, self._waiting, self._probe = context, WaitingJobs(), None
             self._busy, self._question = set(), None
         if context is not None:
-            seen = await self._call(_look, context, submitted)
+            seen = await self._call(_slots_now, context, submitted)
             await self._follow(context, submitted, seen)
 
     async def _follow(self, context: SparkContext, submitted: frozenset[str], seen: _Slots) -> None:
@@ -158,7 +158,7 @@ class LiveSlots:
             self._times_restarted += 1
             log.warning("spark.restarting", bundles=sorted(submitted))
             await self._call(self._restart)
-        self._look_for_more(context, in_use=len(seen.running) if submitted <= seen.running else 0)
+        self._count_more(context, in_use=len(seen.running) if submitted <= seen.running else 0)
 
     async def _ask_master(self, context: SparkContext) -> bool | None:
         """Whether the application is forgotten; None while a master takes long to say so."""
@@ -236,7 +236,7 @@ class LiveSlots:
             self._slots.report_waiting(job, None)
         self._told = {*late}
 
-    def _look_for_more(self, context: SparkContext, *, in_use: int) -> None:
+    def _count_more(self, context: SparkContext, *, in_use: int) -> None:
         """Has an empty job wait for the next executor while flows could use one."""
         if self._probe is not None and self._probe.done():
             has_run, self._probe = self._probe.result(), None
@@ -260,7 +260,7 @@ def _flow_of(job: str) -> str:
     return job.rpartition("/")[0]
 
 
-def _look(context: SparkContext, submitted: frozenset[str]) -> _Slots:
+def _slots_now(context: SparkContext, submitted: frozenset[str]) -> _Slots:
     java: Any = context._jsc  # noqa: SLF001 - PySpark's own tracker does not know executors
     processes = {
         f"{each.host()}:{each.port()}": int(each.numRunningTasks())

@@ -124,7 +124,7 @@ class PositionsTopic:
 
     def _place(self, partition: TopicPartition) -> tuple[bytes, PartitionSender]:
         """Key and sender; they are asked for at each commit, and change if the topic grows."""
-        self._look_how_many()
+        self._refresh_count()
         if (place := self._places.get(partition)) is None:
             key = encode_key(self._connector, SourcePartition(self._source, *partition))
             place = key, self._sender(partition_for(key, self._count))
@@ -137,7 +137,7 @@ class PositionsTopic:
             self._senders[number] = sender
         return sender
 
-    def _look_how_many(self) -> None:
+    def _refresh_count(self) -> None:
         if (count := self._partitions()) in {0, self._count}:
             return
         if self._count:

@@ -158,7 +158,7 @@ def test_a_group_that_is_deleted_loses_its_checkpoints_at_the_second_look() -> N
     source.put(G2, {at("t"): 1})
     source.put(G3, {at("t"): 1})
     groups = following(source)
-    groups.look_for(store.groups, DeletedGroups(store).tombstone_missing)
+    groups.watch_for_absent(store.groups, DeletedGroups(store).tombstone_missing)
     run(groups.refresh())
     assert store.groups() == {G1, G2}
     run(groups.refresh())

@@ -14,7 +14,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from flows.checkpoint.checkpoint_store import CheckpointStore
-from flows.checkpoint.recreated_topics import LOOK_EVERY_S, RecreatedTopics, TrackedFlow
+from flows.checkpoint.recreated_topics import CHECK_EVERY_S, RecreatedTopics, TrackedFlow
 from mm2.checkpoints.live_topic_ids import LiveTopicIds
 from mm2.core.internal_records import Checkpoint, OffsetSync
 from mm2.core.model import GroupId, TopicName, TopicPartition
@@ -93,7 +93,7 @@ def test_as_long_as_the_topics_stay_nothing_is_taken_back(tmp_path: Path) -> Non
     world = World(tmp_path)
     assert [world.look(), world.look()] == [0, 0]
     assert world.due() == []
-    assert world.recreated.interval_s > LOOK_EVERY_S
+    assert world.recreated.interval_s > CHECK_EVERY_S
 
 
 def test_when_a_copy_is_made_anew_its_checkpoints_start_over_at_once(tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ async def _until_looked(
     monkeypatch: pytest.MonkeyPatch, threads: ThreadPoolExecutor, failures: list[Exception | None]
 ) -> list[str]:
     """Has looks fail like that, one after the other; returns the warnings."""
-    monkeypatch.setattr(live_slots, "_LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr(live_slots, "_CHECK_EVERY_S", 0.0)
     left, is_over = iter(failures), asyncio.Event()
     context: Any = object()
 
@@ -64,7 +64,7 @@ async def _until_looked(
         elif isinstance(failure, Exception):
             raise failure
 
-    monkeypatch.setattr(live_slots, "_look", lambda *_: None)
+    monkeypatch.setattr(live_slots, "_slots_now", lambda *_: None)
     live = idle_slots(threads, submitted=set, context=lambda: context)
     monkeypatch.setattr(live, "_follow", follow)
     with capture_logs() as logs:
