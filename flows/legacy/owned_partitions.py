@@ -88,7 +88,7 @@ class OwnedPartitions:
     """Owned, but their offsets are not known; with the number of the assignment of each."""
 
     _numbers: Iterator[int] = field(default_factory=count)
-    _untold: asyncio.Event = field(default_factory=asyncio.Event)
+    _offsets_unknown: asyncio.Event = field(default_factory=asyncio.Event)
     _one_at_a_time: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def run(self) -> None:
@@ -99,8 +99,8 @@ class OwnedPartitions:
             ClusterError: they cannot be read.
         """
         while True:
-            await self._untold.wait()
-            self._untold.clear()
+            await self._offsets_unknown.wait()
+            self._offsets_unknown.clear()
             while self._waiting:
                 await asyncio.sleep(_ASK_AGAIN_S)
                 begun, _ = await self._begin()
@@ -126,25 +126,25 @@ class OwnedPartitions:
         log.info("stream.partitions_assigned", partitions=len(partitions), known=known)
         if error is not None:
             log.warning("stream.offsets_awaited", partitions=len(self._waiting), error=str(error))
-            self._untold.set()
+            self._offsets_unknown.set()
         await self.listener.assigned(partitions)
 
     async def _begin(self) -> tuple[int, Unavailable | None]:
         """Takes on those that wait, and whose offsets are told: how many, and why not others."""
         async with self._one_at_a_time:
-            asked, untold, begun = dict(self._waiting), None, 0
+            asked, cause, begun = dict(self._waiting), None, 0
             unknown: Collection[TopicPartition] = ()
             try:
                 known: Mapping[TopicPartition, int] = await self.store.committed(asked)
             except OffsetsUnknown as error:
-                known, unknown, untold = error.known, error.unknown, error
+                known, unknown, cause = error.known, error.unknown, error
             except Unavailable as error:
                 return 0, error
             for where, number in asked.items():
                 if where not in unknown:
                     begun += await self._take_on(where, number, known.get(where))
             self.fetcher.changed()
-            return begun, untold
+            return begun, cause
 
     async def _take_on(self, where: TopicPartition, number: int, offset: int | None) -> bool:
         sender = await self._sender(where)

@@ -97,7 +97,7 @@ class LiveSlots:
         self._moves = moves
         self._waiting = WaitingJobs()
         self._restarts = RestartRule(is_patient=is_patient)
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._busy: set[str] = set()
         self._lost = self._times_restarted = self._moved = 0
         self._makes_room_at = math.inf
@@ -227,14 +227,14 @@ class LiveSlots:
 
     def _tell(self, late: Collection[str], running: Collection[str]) -> None:
         """Says once of each job that it waits, and tells its flow, also when it runs again."""
-        for job in sorted({*late} - self._told):
+        for job in sorted({*late} - self._reported):
             reason = "the Spark cluster gives this application no executor for it"
             error = f"{reason}: {self._slots.remedy}"
             log.error("spark.no_slot", bundle=job, error=error)
             self._slots.report_waiting(job, error)
         for job in filter(self._slots.is_waiting, running):
             self._slots.report_waiting(job, None)
-        self._told = {*late}
+        self._reported = {*late}
 
     def _count_more(self, context: SparkContext, *, in_use: int) -> None:
         """Has an empty job wait for the next executor while flows could use one."""

@@ -78,11 +78,11 @@ class Warmth:
         """
         if self._warming is not None and not self._is_cluster:
             await asyncio.wrap_future(self._warming)
-        told: bool | None = None
-        while told is None or self._is_cluster:
+        reported: bool | None = None
+        while reported is None or self._is_cluster:
             is_warm = self.is_reached
-            if is_warm is not told and (is_warm or self._starves):
-                told = is_warm
+            if is_warm is not reported and (is_warm or self._starves):
+                reported = is_warm
                 tell(is_warm)
             await asyncio.sleep(_LOOK_AGAIN_S)
 

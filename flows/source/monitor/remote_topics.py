@@ -65,7 +65,7 @@ class RemoteTopics:
         self._ask_for = ask_for
         self._forget = forget
         self._missing: set[TopicName] = set()
-        self._told: set[TopicName] = set()
+        self._reported: set[TopicName] = set()
         self._asked: dict[TopicName, tuple[int, int]] = {}
 
     @property
@@ -147,13 +147,13 @@ class RemoteTopics:
     async def _note_missing(self, gone: set[TopicName], *, known: set[TopicName]) -> None:
         """A topic that we have not seen yet may just have been created: it is looked at again."""
         missing = gone & (known | self._missing)
-        for topic in sorted(missing - self._told):
+        for topic in sorted(missing - self._reported):
             log.error(
                 "remote_topic.missing", topic=topic, policy="fail" if self._fails else "recreate"
             )
         if not self._fails:
             await self._ask_for_all(missing)
-        self._missing, self._told = gone, missing
+        self._missing, self._reported = gone, missing
 
     async def _ask_for_all(self, gone: set[TopicName]) -> None:
         """Less and less often: some topics may not be created."""

@@ -124,13 +124,13 @@ class ChunkTransform:
         collected: CollectedRecords,
     ) -> None:
         """Collects what becomes of records; ends early when the chunk is not current any more."""
-        partition, turn, told = chunk.partition, time.monotonic() + TURN_S, 0
+        partition, turn, prepared = chunk.partition, time.monotonic() + TURN_S, 0
         decode = partial(chunk.decode, cover=cover, most_plain=self._policy.most_plain)
         for number, batch in enumerate(batches):
             records = self._records(chunk, batch, cover, collected)
-            if number >= told:
+            if number >= prepared:
                 transform, target = partition.transform, partition.sender.target
-                told = number + await prepare(transform, target, batches[number:], decode)
+                prepared = number + await prepare(transform, target, batches[number:], decode)
             for record in records:
                 copies = await self._copies_in_time(chunk, record, collected)
                 if time.monotonic() > turn:

@@ -120,8 +120,8 @@ def _failed(answers: pa.Array) -> pa.Array:
     if pa.types.is_struct(answers.type):
         return pc.if_else(answers.is_valid(), answers.field(FAILED), _NO_ANSWER)
     said = answers.fill_null(_NO_ANSWER)
-    is_told = pc.or_(pc.equal(said, STAYS), pc.equal(said, LEFT_OUT))
-    return pc.if_else(is_told, pa.scalar(None, said.type), said)
+    is_decided = pc.or_(pc.equal(said, STAYS), pc.equal(said, LEFT_OUT))
+    return pc.if_else(is_decided, pa.scalar(None, said.type), said)
 
 
 def _why(failed: Sequence[bytes], count: int) -> str:

@@ -126,8 +126,8 @@ def _with_provenance(mark: _Mark, inner: Handle | None) -> Handle:
     if ahead is None:
         return handle
 
-    async def told(records: Sequence[SourceRecord]) -> None:
+    async def prepare_marked(records: Sequence[SourceRecord]) -> None:
         if copied := [each for record in records if (each := mark(record)) is not None]:
             await ahead(copied)
 
-    return PreparedHandle(handle, told)
+    return PreparedHandle(handle, prepare_marked)

@@ -254,12 +254,12 @@ class SqlExpressions:
         if kind == _LAMBDA:
             within = bound | {_parts(each)[0].lower() for each in children[1:]}
             body = self._of_records(children[0], within)
-            children[0] = body if bound else self._told(body, self._of_records(failed, within))
+            children[0] = body if bound else self._tried(body, self._of_records(failed, within))
         else:
             children = [self._of_records(child, bound, failed) for child in children]
         return expression.withNewChildren(self._sequence(children)) if children else expression
 
-    def _told(self, made: Any, failed: Any) -> Any:
+    def _tried(self, made: Any, failed: Any) -> Any:
         """What a record becomes; what an expression raises would end the task."""
         # Only a struct: of what else is tried, the optimizer moves parts out of ``TryEval``.
         tried = self._catalyst.expressions.TryEval(made)

@@ -89,7 +89,7 @@ class SqlReasons:
         return found
 
     def _why(self, name: str, text: str, node: Any) -> Any:
-        found = self._told(name, text, node)
+        found = self._explained(name, text, node)
         for child in reversed(_operands(node)):
             if child.children().size():
                 inner = self._why(name, text, child)
@@ -101,7 +101,7 @@ class SqlReasons:
         made = self._expressions.CreateNamedStruct(self._sequence([self._parsed("'it'"), node]))
         return self._expressions.IsNull(self._expressions.TryEval(made))
 
-    def _told(self, name: str, text: str, node: Any) -> Any:
+    def _explained(self, name: str, text: str, node: Any) -> Any:
         said = f"{SQL}{name}: {hide(_slice(text, node))} fails"
         operands = [each for each in _operands(node) if kind_of(each) != "Literal"]
         slices = [(each, _slice(text, each)) for each in operands]
