@@ -3,10 +3,10 @@ A process that has imported all that tasks need, from which Spark's Python daemo
 
 Importing takes a new Python process a second or two of CPU, and the driver has imported the same:
 so it forks itself once, before it has threads, connections or an event loop. When Spark starts its
-daemon (``flows.spark.daemon``), that one hands its streams over to a fork of the zygote and waits
-for it to end. All processes share the memory of their code.
+daemon (``flows.spark.daemon``), that one hands its streams over to a fork of the task forker and
+waits for it to end. All processes share the memory of their code.
 
-Only for a local Spark; elsewhere, or when there is no zygote, the daemon imports by itself.
+Only for a local Spark; elsewhere, or when there is no task forker, the daemon imports by itself.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from typing import IO, Any, Final, NoReturn
 
 from mm2.core.json_text import read_json
 
-VARIABLE: Final = "MM2_ZYGOTE"
+VARIABLE: Final = "MM2_TASK_FORKER"
 """The environment variable that names the socket."""
 
 _LENGTH: Final = struct.Struct(">I")
 _STREAMS: Final = (0, 1, 2)
 
 
-class Zygote:
+class TaskForker:
     """
     The socket at which forks are asked for, and, once ``fork`` was called, the process behind it.
 
@@ -42,7 +42,7 @@ class Zygote:
 
     def __init__(self) -> None:
         # Of this user alone: a process that can connect can run code as this user.
-        self._folder = Path(tempfile.mkdtemp(prefix="mm2-zygote-"))
+        self._folder = Path(tempfile.mkdtemp(prefix="mm2-task-forker-"))
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(str(self._folder / "socket"))
         self._listener.listen()
@@ -90,7 +90,7 @@ class Zygote:
 
 
 def _serve(listener: socket.socket, lifeline: socket.socket, folder: Path) -> NoReturn:
-    """The zygote's own life: waits, and forks."""
+    """The forker's own life: waits, and forks."""
     try:
         os.setsid()
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -146,24 +146,24 @@ def _become_daemon(client: socket.socket) -> NoReturn:
 
 def hand_over() -> bool:
     """
-    Has a fork of the zygote do this process's work, and returns when it is done.
+    Has a fork of the task forker do this process's work, and returns when it is done.
 
     Returns:
-        False if there is no zygote: then it is not done.
+        False if there is no task forker: then it is not done.
     """
     path = os.environ.get(VARIABLE)
     if path is None:
         return False
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as zygote:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as forker:
         try:
-            zygote.connect(path)
+            forker.connect(path)
         except OSError:
             return False
         environment = json.dumps(dict(os.environ)).encode()
-        socket.send_fds(zygote, [_LENGTH.pack(len(environment))], _STREAMS)
-        zygote.sendall(environment)
+        socket.send_fds(forker, [_LENGTH.pack(len(environment))], _STREAMS)
+        forker.sendall(environment)
         # Spark must see an end of the streams when the fork ends, not when this process does.
         for stream in _STREAMS:
             os.close(stream)
-        zygote.recv(1)
+        forker.recv(1)
     return True

@@ -19,7 +19,7 @@ from flows.spark.installed import require_java, require_pyspark
 from flows.spark.jvm import Jvm, is_local
 from flows.spark.settings import spark_settings
 from flows.spark.submitted import SubmittedJvm, is_submitted, over
-from flows.spark.task_forker import Zygote
+from flows.spark.task_forker import TaskForker
 from mm2.driver.signals import StopSignals
 from mm2.errors import ConfigErrors
 
@@ -87,16 +87,16 @@ def foreground(
         submitted = SubmittedJvm(signals.forwarded) if is_submitted() else None
         return _run(main, settings, signals, submitted, None, task_module=task_module)
     require_java()
-    zygote = Zygote() if is_local(settings) and "spark.pyspark.python" not in settings else None
-    jvm = Jvm(settings, environment=zygote.environment if zygote else None)
+    forker = TaskForker() if is_local(settings) and "spark.pyspark.python" not in settings else None
+    jvm = Jvm(settings, environment=forker.environment if forker else None)
     try:
-        return _run(main, settings, signals, jvm, zygote, task_module=task_module)
+        return _run(main, settings, signals, jvm, forker, task_module=task_module)
     except (SystemExit, ConfigErrors):
         jvm.end(within_s=0)
         raise
     finally:
-        if zygote is not None:
-            zygote.end()
+        if forker is not None:
+            forker.end()
 
 
 def _run(
@@ -104,13 +104,13 @@ def _run(
     settings: dict[str, str],
     signals: StopSignals,
     jvm: Jvm | None,
-    zygote: Zygote | None,
+    forker: TaskForker | None,
     *,
     task_module: str | None,
 ) -> int:
     signals.end_if_any_came()
     with _importing():
-        engine = _engine(settings, signals, jvm, zygote, task_module)
+        engine = _engine(settings, signals, jvm, forker, task_module)
     signals.end_if_any_came()
     return main(engine, signals)
 
@@ -129,7 +129,7 @@ def _engine(
     settings: dict[str, str],
     signals: StopSignals,
     jvm: Jvm | None,
-    zygote: Zygote | None,
+    forker: TaskForker | None,
     task_module: str | None,
 ) -> Any:
     # What takes long to import, and only now: see above.
@@ -137,11 +137,11 @@ def _engine(
     from mm2.telemetry.logs import configure_logs  # noqa: PLC0415
 
     configure_logs()
-    if zygote is not None and jvm is not None:
+    if forker is not None and jvm is not None:
         import_needed(task_module or BUNDLES)
         signals.end_if_any_came()
-        zygote.fork(jvm.process.stdin, jvm.process.stderr)
-    environment = zygote.environment if zygote else None
+        forker.fork(jvm.process.stdin, jvm.process.stderr)
+    environment = forker.environment if forker else None
     if task_module is not None:
         from flows.spark.jobs import SparkJobs  # noqa: PLC0415
 

@@ -23,21 +23,21 @@ pytestmark = pytest.mark.spark
 PROGRAM = """
 import sys, types
 from flows.spark.daemon import import_needed
-from flows.spark.task_forker import Zygote
+from flows.spark.task_forker import TaskForker
 
 import_needed()
-sys.modules["known_to_the_zygote"] = types.ModuleType("known_to_the_zygote")
-zygote = Zygote()
-zygote.fork()
-print(zygote.environment["MM2_ZYGOTE"], flush=True)
+sys.modules["known_to_the_task_forker"] = types.ModuleType("known_to_the_task_forker")
+forker = TaskForker()
+forker.fork()
+print(forker.environment["MM2_TASK_FORKER"], flush=True)
 sys.stdin.read()
-zygote.end()
+forker.end()
 """
 """What the driver does, without the rest of it."""
 
 
 class Driver:
-    """A process with a zygote."""
+    """A process with a task forker."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
@@ -48,7 +48,7 @@ class Driver:
         self.family = psutil.Process(self.process.pid).children(recursive=True)
 
     def grow(self) -> None:
-        """Remembers what the zygote has forked."""
+        """Remembers what the task forker has forked."""
         self.family = psutil.Process(self.process.pid).children(recursive=True)
 
     async def is_gone(self) -> bool:
@@ -58,27 +58,27 @@ class Driver:
 
 @pytest.fixture
 def driver() -> Iterator[Driver]:
-    with_zygote = Driver()
-    yield with_zygote
-    for each in with_zygote.family:
+    with_forker = Driver()
+    yield with_forker
+    for each in with_forker.family:
         with suppress(psutil.NoSuchProcess):
             each.kill()
-    with_zygote.process.kill()
-    with_zygote.process.wait()
+    with_forker.process.kill()
+    with_forker.process.wait()
     # Whoever is left may hold the other end: its end is not waited for.
-    for stream in (with_zygote.process.stdin, with_zygote.process.stdout):
+    for stream in (with_forker.process.stdin, with_forker.process.stdout):
         assert stream is not None
         stream.close()
 
 
-async def test_a_worker_is_forked_from_the_zygote_and_ends_with_spark(
+async def test_a_worker_is_forked_from_the_task_forker_and_ends_with_spark(
     driver: Driver,
 ) -> None:
     def task(_: BundleSpec) -> dict[str, int]:
         import os
         import sys
 
-        return {"pid": os.getpid(), "knows": "known_to_the_zygote" in sys.modules}
+        return {"pid": os.getpid(), "knows": "known_to_the_task_forker" in sys.modules}
 
     engine = SparkEngine({}, task=task, environment={VARIABLE: str(driver.socket)})
     try:
@@ -89,13 +89,13 @@ async def test_a_worker_is_forked_from_the_zygote_and_ends_with_spark(
     finally:
         await engine.stop()
 
-    async def only_the_zygote_is_left() -> bool:
+    async def only_the_task_forker_is_left() -> bool:
         return len(psutil.Process(driver.process.pid).children(recursive=True)) == 1
 
-    await eventually_async(only_the_zygote_is_left)
+    await eventually_async(only_the_task_forker_is_left)
 
 
-async def test_without_a_zygote_the_daemon_imports_by_itself(tmp_path: Path) -> None:
+async def test_without_a_task_forker_the_daemon_imports_by_itself(tmp_path: Path) -> None:
     def task(_: BundleSpec) -> dict[str, int]:
         return {"records": 7}
 
@@ -108,7 +108,7 @@ async def test_without_a_zygote_the_daemon_imports_by_itself(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-async def test_the_zygote_ends_with_its_driver_however_that_ends(
+async def test_the_task_forker_ends_with_its_driver_however_that_ends(
     driver: Driver, number: signal.Signals
 ) -> None:
     assert len(driver.family) == 1
