@@ -251,7 +251,7 @@ class SparkJobs:
             # A retry needs another JVM: this one writes its port only once.
             self._jvm = None
             jvm.end()
-            raise not_started(reason or jvm.last_words(), self.settings) from error
+            raise not_started(reason or jvm.failure_reason(), self.settings) from error
         slots = context.defaultParallelism
         log.info("spark.started", master=context.master, slots=slots, version=context.version)
         warn_if_untried(context.version)

@@ -128,7 +128,7 @@ class Jvm:
         known = {"SPARK_LOCAL_HOSTNAME": "localhost", **os.environ} if command else os.environ
         command = command or spark_submit(settings, self._folder)
         self.process = self._started(command, known, environment or {})
-        self.chatter: deque[str] = deque(maxlen=_LINES_KEPT)
+        self.last_lines: deque[str] = deque(maxlen=_LINES_KEPT)
         self._listener: Thread | None = None
 
     @property
@@ -169,7 +169,7 @@ class Jvm:
         def follow(stream: IO[bytes]) -> None:
             for line in io.TextIOWrapper(stream, errors="replace"):
                 if not relay(line.rstrip()):
-                    self.chatter.append(line.rstrip())
+                    self.last_lines.append(line.rstrip())
 
         self._listener = Thread(target=follow, args=(stream,), daemon=True)
         self._listener.start()
@@ -183,7 +183,7 @@ class Jvm:
         """
         while not self._port_file.exists():
             if self.process.poll() is not None:
-                raise JvmEnded(self.last_words())
+                raise JvmEnded(self.failure_reason())
             time.sleep(_LOOK_EVERY_S)
         written = self._port_file.read_bytes()
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -195,13 +195,13 @@ class Jvm:
     def has_spark(self, gateway: object) -> None:
         """Learns that Spark has started, and of the gateway to it."""
 
-    def last_words(self) -> str:
+    def failure_reason(self) -> str:
         """What caused the error that the JVM has printed, or what its status was."""
         if self._listener is not None:
             self._listener.join(JVM_S)
-        errors = [line for line in self.chatter if "Exception" in line or "Error" in line]
+        errors = [line for line in self.last_lines if "Exception" in line or "Error" in line]
         if any(_NO_JVM in line for line in errors):
-            reasons = (line for line in self.chatter if line and not line.startswith(_PREAMBLE))
+            reasons = (line for line in self.last_lines if line and not line.startswith(_PREAMBLE))
             return f"Java says: {next(reasons)} (see {_OF_JVM}, JAVA_TOOL_OPTIONS)"
         causes = [line.strip() for line in errors if _CAUSE in line]
         telling = [line for line in errors if OLD_JAVA in line] or causes[-1:] or errors

@@ -121,7 +121,7 @@ class SubmittedJvm(Jvm):
         if self._stop is not None:
             _forward_stops(gateway, self._stop)
 
-    def last_words(self) -> str:
+    def failure_reason(self) -> str:
         """What is known of it."""
         return "the JVM of spark-submit does not answer"
 

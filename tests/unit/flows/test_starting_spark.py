@@ -31,7 +31,7 @@ class _Jvm(Jvm):
         assert self.ends.wait(PATIENCE_S)
         raise JvmEnded("it ended")
 
-    def last_words(self) -> str:
+    def failure_reason(self) -> str:
         return "it ended"
 
     def end(self, *, within_s: float = 0.0) -> None:
@@ -42,7 +42,7 @@ class _EndedJvm(Jvm):
     """One that has ended, and has printed something."""
 
     def __init__(self, *lines: str) -> None:
-        self.chatter = deque(lines)
+        self.last_lines = deque(lines)
         self._listener = None
 
 
@@ -54,8 +54,8 @@ def test_the_error_of_a_jvm_that_ends_names_its_cause() -> None:
         "\t... 10 more",
         "Caused by: java.net.UnknownHostException: me: Name or service not known",
     )
-    assert jvm.last_words() == "java.net.UnknownHostException: me: Name or service not known"
-    assert _EndedJvm('Exception in thread "main" a.B: c').last_words() == "a.B: c"
+    assert jvm.failure_reason() == "java.net.UnknownHostException: me: Name or service not known"
+    assert _EndedJvm('Exception in thread "main" a.B: c').failure_reason() == "a.B: c"
 
 
 async def _start_and_give_up(jvm: _Jvm) -> SparkEngine:
