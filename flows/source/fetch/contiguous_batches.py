@@ -1,10 +1,10 @@
 """
-Strips: uncompressed batches that stand side by side in a fetch answer.
+Contiguous batches: uncompressed batches side by side in a fetch response.
 
 Some producers send every record in a batch of its own, and then there are so many that to read
 each as a ``Batch`` would take longer than to re-encode it. What contiguous batches share is read
-once. Larger batches gain as well: the memory of a strip is rewritten as a whole, and what becomes
-of it costs a quarter of what four batches do.
+once. Larger batches gain as well: their memory is rewritten as a whole, and what becomes of it
+costs a quarter of what four batches do.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ class ContiguousBatches(NamedTuple):
 Piece: TypeAlias = Batch | ContiguousBatches
 
 
-def each_batch(parts: Iterable[Piece]) -> list[Batch]:
+def each_batch(pieces: Iterable[Piece]) -> list[Batch]:
     """The batches one by one."""
     return [
         batch
-        for part in parts
-        for batch in (split(part.data) if isinstance(part, ContiguousBatches) else [part])
+        for piece in pieces
+        for batch in (split(piece.data) if isinstance(piece, ContiguousBatches) else [piece])
     ]
 
 
@@ -94,7 +94,7 @@ def slices(data: memoryview, *, transactional: bool, limit: int) -> Iterator[Pie
                 records += count
                 continue
         if number:
-            yield from _strip(data[start:at], number, records, last, leader)
+            yield from _joined(data[start:at], number, records, last, leader)
         elif (batch := read(data, at)) is not None:
             yield batch
             at += len(batch.data)
@@ -103,7 +103,7 @@ def slices(data: memoryview, *, transactional: bool, limit: int) -> Iterator[Pie
         start, number, records = at, 0, 0
 
 
-def _strip(
+def _joined(
     data: memoryview, number: int, records: int, last_offset: int, epoch: int
 ) -> Iterator[Piece]:
     if number > 1:

@@ -132,36 +132,38 @@ def encode(records: Sequence[DecodedRecord], how: Compression) -> Recoded:
 
 
 def recode(
-    parts: Sequence[Piece], position: int, how: Compression, most: int = MOST_PLAIN
+    pieces: Sequence[Piece], position: int, how: Compression, most: int = MOST_PLAIN
 ) -> Recoded | None:
     """
     Makes one batch of all records from ``position`` on; None if none is left.
 
-    ``most`` limits the bytes that the records of one part may take, decompressed.
+    ``most`` limits the bytes that the records of one piece may take, decompressed.
 
     Raises:
-        TooLarge: those of a part that is alone would take more.
+        TooLarge: those of a piece that is alone would take more.
         ValueError: if the bytes are not batches, or more than one that are together too large.
     """
     try:
-        section = reencode(joined(parts, most), position)
+        section = reencode(joined(pieces, most), position)
     except NotCarried:
-        return recode_bytes(parts, position, how, most)
+        return recode_bytes(pieces, position, how, most)
     if section is None:
         return None
     return _recoded(section, how, _in_a_row(section.offsets))
 
 
 def recode_bytes(
-    parts: Iterable[Piece], position: int, how: Compression, most: int = MOST_PLAIN
+    pieces: Iterable[Piece], position: int, how: Compression, most: int = MOST_PLAIN
 ) -> Recoded | None:
     """The same as ``recode`` without compiled code: slow."""
-    batches = each_batch(parts)
+    batches = each_batch(pieces)
     records = [r for batch in batches for r in records_of(batch, most) if r.offset >= position]
     return encode(records, how) if records else None
 
 
-def joined(parts: Sequence[Piece], most: int, *, together: int = _MOST_PLAIN) -> bytes | memoryview:
+def joined(
+    pieces: Sequence[Piece], most: int, *, together: int = _MOST_PLAIN
+) -> bytes | memoryview:
     """
     Batches side by side, not compressed.
 
@@ -170,27 +172,27 @@ def joined(parts: Sequence[Piece], most: int, *, together: int = _MOST_PLAIN) ->
     Raises:
         ValueError: they would have more, are of an old format, or cannot be read.
     """
-    if len(parts) == 1:
-        if isinstance(parts[0], Batch):
-            _check_count(parts[0], most)
-        return _plain(parts[0], most)
+    if len(pieces) == 1:
+        if isinstance(pieces[0], Batch):
+            _check_count(pieces[0], most)
+        return _plain(pieces[0], most)
     plains, room = [], min(together, most)
-    for part in parts:
-        plains.append(_plain(part, room))
+    for piece in pieces:
+        plains.append(_plain(piece, room))
         room -= len(plains[-1])
         if room < 0:
-            raise ValueError(f"{len(parts)} batches have more than {together} bytes of records")
+            raise ValueError(f"{len(pieces)} batches have more than {together} bytes of records")
     return b"".join(plains)
 
 
-def _plain(part: Piece, most: int) -> memoryview | bytes:
-    if isinstance(part, ContiguousBatches):
-        return part.data
-    if _is_old(part):
+def _plain(piece: Piece, most: int) -> memoryview | bytes:
+    if isinstance(piece, ContiguousBatches):
+        return piece.data
+    if _is_old(piece):
         raise NotCarried("the records are of an old format")
-    if part.codec == NONE:
-        return part.data
-    return plain(part, decompress(part.codec, part.data[HEADER_SIZE:], most=most))
+    if piece.codec == NONE:
+        return piece.data
+    return plain(piece, decompress(piece.codec, piece.data[HEADER_SIZE:], most=most))
 
 
 def _recoded(section: RecordsSection, how: Compression, offsets: Sequence[int]) -> Recoded:

@@ -79,7 +79,7 @@ def test_large_uncompressed_batches_become_one() -> None:
 
 
 def test_what_cannot_be_read_behind_the_position_has_nothing_sent_again() -> None:
-    """The batches of a strip go by themselves then, but for those that the target has."""
+    """Contiguous batches go by themselves then, but for those that the target has."""
     bench = IntakeBench(position=3)
     damaged = bytearray(write_batch(_plain(4)))
     damaged[61] = 0x7F  # longer than the batch
