@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from flows.source.fetch.contiguous_batches import MOST_RECORDS, ContiguousBatches, Piece, each_batch
@@ -33,7 +33,7 @@ _EARLIEST: Final = -(1 << 63)
 _LATEST: Final = (1 << 63) - 1
 """Timestamps that a batch can hold."""
 
-_MOST_PLAIN: Final = 4 << 20
+_MOST_TOGETHER: Final = 4 << 20
 """Bytes of batches, not compressed, that become one. Their compressed size is no measure of it."""
 
 _OF_RECORD: Final = 128
@@ -126,7 +126,7 @@ def encode(records: Sequence[DecodedRecord], how: Compression) -> Recoded:
         payload += record.body
     offsets: Sequence[int] = [record.offset for record in records]
     if len(set(offsets)) == len(offsets):
-        offsets = _in_a_row(offsets)
+        offsets = in_a_row(offsets)
     section = RecordsSection(memoryview(payload), [], first, max(timestamps))
     return _recoded(section, how, offsets)
 
@@ -149,7 +149,7 @@ def recode(
         return recode_bytes(pieces, position, how, most)
     if section is None:
         return None
-    return _recoded(section, how, _in_a_row(section.offsets))
+    return _recoded(section, how, in_a_row(section.offsets))
 
 
 def recode_bytes(
@@ -162,7 +162,7 @@ def recode_bytes(
 
 
 def joined(
-    pieces: Sequence[Piece], most: int, *, together: int = _MOST_PLAIN
+    pieces: Sequence[Piece], most: int, *, together: int = _MOST_TOGETHER
 ) -> bytes | memoryview:
     """
     Batches side by side, not compressed.
@@ -210,10 +210,12 @@ def batch_of(section: RecordsSection, how: Compression, count: int) -> bytearray
     )
 
 
-def _in_a_row(offsets: Sequence[int]) -> Sequence[int]:
-    """A range if they are one, which is cheaper to keep and to go through; none may repeat."""
-    first, last = offsets[0], offsets[-1]
-    return range(first, last + 1) if last - first + 1 == len(offsets) else offsets
+def in_a_row(*parts: Sequence[int]) -> Sequence[int]:
+    """All offsets; a range if they are one, which is cheaper to keep. None may repeat."""
+    first, last = parts[0][0], parts[-1][-1]
+    if last - first + 1 == sum(map(len, parts)):
+        return range(first, last + 1)
+    return parts[0] if len(parts) == 1 else list(chain.from_iterable(parts))
 
 
 def halve(

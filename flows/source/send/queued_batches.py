@@ -9,13 +9,13 @@ numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 from typing import Final
 
 from flows.source.forward.merge_batches import MergePolicy, common_codec
-from flows.source.forward.recode import recode
+from flows.source.forward.recode import in_a_row, recode
 from flows.source.forward.record_batch import Batch, read
 from flows.source.send.outgoing_batch import OutgoingBatch
 from flows.source.send.send_queue import PartitionSender
@@ -53,13 +53,13 @@ def merge_queued(sender: PartitionSender, policy: MergePolicy) -> OutgoingBatch 
     covers = None
     if any(each.covers is not None for each in outgoing):
         covers = range(outgoing[0].start, outgoing[-1].end)
+    parts = [each.offsets for each in outgoing]
+    repeats = covers is not None or outgoing[0].owner is not None
+    offsets = list(chain.from_iterable(parts)) if repeats else in_a_row(*parts)
     return replace(
         outgoing[0],
         data=recoded.data,
-        offsets=_in_a_row(
-            [each.offsets for each in outgoing],
-            repeats=covers is not None or outgoing[0].owner is not None,
-        ),
+        offsets=offsets,
         covers=covers,
         oldest_ms=min(each.oldest_ms for each in outgoing),
         size=sum(each.size for each in outgoing),
@@ -86,10 +86,3 @@ def _waiting(sender: PartitionSender, policy: MergePolicy) -> Iterator[tuple[Out
 
 def _is_small(batch: OutgoingBatch) -> bool:
     return len(batch.data) <= _SMALL_BYTES and len(batch.offsets) <= _SMALL_COUNT
-
-
-def _in_a_row(parts: Sequence[Sequence[int]], *, repeats: bool) -> Sequence[int]:
-    first, last, count = parts[0][0], parts[-1][-1], sum(map(len, parts))
-    if not repeats and last - first + 1 == count:
-        return range(first, last + 1)
-    return list(chain.from_iterable(parts))
