@@ -1,5 +1,5 @@
 """
-How far the copy of a topic or a flow is that has fallen behind, or that has just begun.
+The progress of a copy that has just begun or has fallen behind.
 
 A first copy is a backlog like any other: all that the source holds is still to come. So the same
 numbers tell of both.
@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 from mm2.core.model import NO_OFFSET
 
-BACKLOG_S: Final = 10.0
+_BACKLOG_S: Final = 10.0
 """What takes longer to be copied at the present rate is a backlog."""
 
 
@@ -86,8 +86,13 @@ def first_copy_progress(partitions: Iterable[CopiedPartition]) -> FirstCopyProgr
         records_per_s=rate,
         bytes_per_s=sum(each.bytes_per_s for each in known),
         eta_s=_eta_s(left, sum(each.lag_per_s for each in known)),
-        is_behind=left > BACKLOG_S * rate,
+        is_behind=is_behind(left, rate),
     )
+
+
+def is_behind(lag: int, per_s: float) -> bool:
+    """Whether so many records are a backlog at this rate."""
+    return lag > _BACKLOG_S * per_s
 
 
 def _percent(partitions: Iterable[CopiedPartition]) -> int | None:

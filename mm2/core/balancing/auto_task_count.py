@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import Final, NamedTuple
 
+from mm2.core.first_copy import is_behind
 from mm2.core.model import NO_OFFSET, TopicPartition
-
-BEHIND_S: Final = 10.0
-"""A flow that needs longer than this to copy what is there already is behind."""
 
 _CALM_S: Final = 1.0
 _LOOKS: Final = 2
@@ -31,7 +29,7 @@ class _Reported(NamedTuple):
 
 
 @dataclass(slots=True)
-class LoadFollowing:
+class AutoTaskCount:
     """
     Decides on the number of tasks from what they report.
 
@@ -102,7 +100,7 @@ class LoadFollowing:
         self.rate = copied / (now - since)
         self._given_up = max(0, self._given_up - 1)
         before = self.tasks
-        if self.lag > self.rate * BEHIND_S:
+        if is_behind(self.lag, self.rate):
             self._look_behind()
         else:
             self._look_in_time()

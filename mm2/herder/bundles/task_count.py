@@ -9,7 +9,7 @@ from collections.abc import Container
 import structlog
 
 from mm2.config.flow_config import FlowConfig
-from mm2.core.balancing.auto_task_count import LoadFollowing
+from mm2.core.balancing.auto_task_count import AutoTaskCount
 from mm2.core.balancing.spark_slots import DEFAULT_MASTER, is_in_process
 from mm2.core.model import TopicPartition
 from mm2.protocol.progress_records import BundleProgress
@@ -27,7 +27,7 @@ class TaskCount:
     """
 
     def __init__(self, earlier: int) -> None:
-        self._load = LoadFollowing(tasks=max(1, earlier))
+        self._load = AutoTaskCount(tasks=max(1, earlier))
 
     def most(self, config: FlowConfig, slots: FlowSlots, partitions: int) -> int:
         """Into how many bundles to divide the partitions; asks for slots for them."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-from mm2.core.first_copy import BACKLOG_S, FirstCopyProgress, first_copy_progress
+from mm2.core.first_copy import FirstCopyProgress, first_copy_progress, is_behind
 from mm2.core.model import TopicName
 from mm2.herder.view.flow_views import FlowView, PartitionView
 
@@ -69,5 +69,6 @@ def partition_delay_ms(view: FlowView, each: PartitionView) -> int | None:
 
 
 def _delay_ms(each: PartitionView) -> int | None:
-    is_behind = (each.lag or 0) > BACKLOG_S * each.records_per_s
-    return None if each.reported_ms is None or is_behind else each.latency_ms or None
+    if each.reported_ms is None or is_behind(each.lag or 0, each.records_per_s):
+        return None
+    return each.latency_ms or None

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mm2.core.balancing.auto_task_count import LoadFollowing
+from mm2.core.balancing.auto_task_count import AutoTaskCount
 from mm2.core.model import TopicName, TopicPartition
 
 _PARTITION = TopicPartition(TopicName("t"), 0)
@@ -18,7 +18,7 @@ _EVERY_S = 60.0
 class _Flow:
     """A flow whose tasks copy so many records per second, of what arrives and what is there."""
 
-    def __init__(self, load: LoadFollowing, lag: int, speed: Callable[[int], float]) -> None:
+    def __init__(self, load: AutoTaskCount, lag: int, speed: Callable[[int], float]) -> None:
         self.load = load
         self._lag, self._speed = float(lag), speed
         self._copied = 0.0
@@ -45,43 +45,43 @@ def _each(tasks: int) -> float:
 
 
 def test_a_flow_that_is_behind_gets_twice_as_many_up_to_those_that_it_can_use() -> None:
-    flow = _Flow(LoadFollowing(most=6), 10**9, _each)
+    flow = _Flow(AutoTaskCount(most=6), 10**9, _each)
     assert flow.run(8) == [1, 2, 2, 4, 4, 6, 6, 6]
 
 
 def test_tasks_that_do_not_help_go_again_and_are_not_tried_for_a_while() -> None:
-    flow = _Flow(LoadFollowing(most=8), 10**9, lambda _: 1000.0)
+    flow = _Flow(AutoTaskCount(most=8), 10**9, lambda _: 1000.0)
     assert flow.run(4) == [1, 2, 2, 1]
     assert set(flow.run(28)) == {1}
     assert 2 in flow.run(6)
 
 
 def test_once_it_has_caught_up_it_keeps_what_twice_its_rate_needs() -> None:
-    flow = _Flow(LoadFollowing(most=8), 3_000_000, _each)
+    flow = _Flow(AutoTaskCount(most=8), 3_000_000, _each)
     assert max(flow.run(12)) == 8
     assert flow.run(12, arrive=1500.0)[-1] == 3
     assert flow.run(12)[-1] == 1
 
 
 def test_a_flow_that_keeps_up_has_as_many_tasks_as_before() -> None:
-    flow = _Flow(LoadFollowing(most=8), 0, _each)
+    flow = _Flow(AutoTaskCount(most=8), 0, _each)
     assert set(flow.run(20, arrive=900.0)) == {1}
 
 
 def test_a_flow_that_copies_nothing_gets_no_more() -> None:
     """As while its target is away."""
-    flow = _Flow(LoadFollowing(most=8), 10**6, lambda _: 0.0)
+    flow = _Flow(AutoTaskCount(most=8), 10**6, lambda _: 0.0)
     assert set(flow.run(20)) == {1}
 
 
 def test_the_tasks_of_an_earlier_leader_that_are_not_needed_go_one_by_one() -> None:
-    flow = _Flow(LoadFollowing(tasks=3, most=8), 0, _each)
+    flow = _Flow(AutoTaskCount(tasks=3, most=8), 0, _each)
     assert flow.run(5) == [3, 3, 3, 3, 2]
     assert flow.run(10)[-1] == 1
 
 
 def test_a_partition_that_goes_back_has_copied_nothing() -> None:
-    load = LoadFollowing(most=8)
+    load = AutoTaskCount(most=8)
     for look, position in enumerate((-1, 500, 300, 900)):
         load.observe(_PARTITION, position=position, lag=0)
         load.look(look * _EVERY_S)
@@ -91,7 +91,7 @@ def test_a_partition_that_goes_back_has_copied_nothing() -> None:
 def test_tasks_that_have_become_slower_are_measured_anew() -> None:
     """What once was enough is not tried again and again."""
     speed = 10_000.0
-    flow = _Flow(LoadFollowing(most=8), 10**8, lambda tasks: speed * tasks)
+    flow = _Flow(AutoTaskCount(most=8), 10**8, lambda tasks: speed * tasks)
     assert max(flow.run(12)) == 8
     flow.run(30)
     speed = 1_000.0
@@ -101,7 +101,7 @@ def test_tasks_that_have_become_slower_are_measured_anew() -> None:
 
 def test_partitions_that_are_gone_are_not_behind() -> None:
     gone = TopicPartition(TopicName("gone"), 0)
-    load = LoadFollowing(most=8)
+    load = AutoTaskCount(most=8)
     load.observe(_PARTITION, position=0, lag=0)
     load.observe(gone, position=0, lag=10**9)
     load.keep({_PARTITION})
@@ -119,7 +119,7 @@ def test_partitions_that_are_gone_are_not_behind() -> None:
 def test_there_are_never_fewer_than_one_or_more_than_may_be(
     most: int, steps: list[tuple[int, int]]
 ) -> None:
-    load = LoadFollowing(most=most)
+    load = AutoTaskCount(most=most)
     records = 0
     for number, (copied, lag) in enumerate(steps):
         records += copied
