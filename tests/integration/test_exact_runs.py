@@ -308,10 +308,10 @@ def test_blocks_that_both_logs_have_moved_past_are_taken_back(
             _copied(bench, total)
     where = TopicPartition(TopicName(topic), 0)
     _delete_records(cluster_a, topic)
-    assert asyncio.run(_tidy(bench, where)) == 0
+    assert asyncio.run(_clean(bench, where)) == 0
     _delete_records(cluster_b, bench.remote(topic))
-    assert asyncio.run(_tidy(bench, where)) == 2
-    assert asyncio.run(_tidy(bench, where)) == 0
+    assert asyncio.run(_clean(bench, where)) == 2
+    assert asyncio.run(_clean(bench, where)) == 0
     found = _translation(bench, "source").explain(where, 0)
     assert found is not None, "offset syncs stay"
     assert not found.exact
@@ -322,13 +322,13 @@ def test_blocks_of_a_topic_that_the_source_deleted_are_taken_back_at_the_second_
 ) -> None:
     bench = _bench(cluster_a, cluster_b, unique)
     there, gone = _topic(bench), f"{unique}-gone"
-    assert asyncio.run(_tidy_of_others(bench, there, gone)) == [0, 2, 0]
+    assert asyncio.run(_clean_of_others(bench, there, gone)) == [0, 2, 0]
     runs = asyncio.run(_read_runs(bench))
     assert runs.of(TopicPartition(TopicName(there), 0)).blocks  # type: ignore[union-attr]
     assert not runs.of(TopicPartition(TopicName(gone), 0)).blocks  # type: ignore[union-attr]
 
 
-async def _tidy_of_others(bench: Bench, *topics: str) -> list[int]:
+async def _clean_of_others(bench: Bench, *topics: str) -> list[int]:
     """What a task does that mirrors none of these topics, of which each has two blocks."""
     spec = bench.changes["offset_syncs"]
     async with (
@@ -344,8 +344,8 @@ async def _tidy_of_others(bench: Bench, *topics: str) -> list[int]:
         ]
         await writer.send_all(spec.runs_topic, blocks, partition=0)
         runs = RunPublisher(spec.runs_topic, writer, {}, is_transactional=False)
-        tidying = RunCleanup(spec, runs, {}, source=source, target=target)
-        return [await tidying.tidy() for _ in range(3)]
+        cleanup = RunCleanup(spec, runs, {}, source=source, target=target)
+        return [await cleanup.clean() for _ in range(3)]
 
 
 async def _read_runs(bench: Bench) -> RunStore:
@@ -355,7 +355,7 @@ async def _read_runs(bench: Bench) -> RunStore:
     return store
 
 
-async def _tidy(bench: Bench, where: TopicPartition) -> int:
+async def _clean(bench: Bench, where: TopicPartition) -> int:
     """What a task does after some minutes."""
     spec = bench.changes["offset_syncs"]
     remote = TopicPartition(TopicName(bench.remote(where.topic)), where.partition)
@@ -366,4 +366,4 @@ async def _tidy(bench: Bench, where: TopicPartition) -> int:
         Writer(spec.cluster, spec.properties) as writer,
     ):
         runs = RunPublisher(spec.runs_topic, writer, partitions, is_transactional=False)
-        return await RunCleanup(spec, runs, partitions, source=source, target=target).tidy()
+        return await RunCleanup(spec, runs, partitions, source=source, target=target).clean()

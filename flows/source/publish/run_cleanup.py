@@ -67,19 +67,19 @@ class RunCleanup:
         await asyncio.sleep(_FIRST_S + spread)
         while True:
             try:
-                await self.tidy()
+                await self.clean()
             except ClusterError as error:
                 log.warning("offset_runs.not_deleted", topic=self._runs.topic, error=str(error))
             await asyncio.sleep(_EVERY_S)
 
-    async def tidy(self) -> int:
+    async def clean(self) -> int:
         """
         Looks once; returns how many records were written.
 
         Raises:
             ClusterError: a cluster does not answer, or refuses us.
         """
-        with self._runs.watching():
+        with self._runs.recording_writes():
             records = records_to_end(
                 self._spec.cluster, self._spec.properties, self._runs.topic, partitions=[0]
             )
@@ -89,7 +89,7 @@ class RunCleanup:
                 **await self._due(stored.runs),
                 **await self._of_missing(stored),
             }
-            written = await self._runs.tidy(due)
+            written = await self._runs.write_cleanup(due)
         log.debug("offset_runs.deleted", topic=self._runs.topic, records=written)
         return written
 

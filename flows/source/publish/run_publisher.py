@@ -84,7 +84,7 @@ class RunPublisher:
         self._due = asyncio.Event()
         self._one_at_a_time = asyncio.Lock()
         self._pause_until = 0.0
-        self._lately: set[tuple[TopicPartition, BlockName]] | None = None
+        self._recently_written: set[tuple[TopicPartition, BlockName]] | None = None
         self._copied: dict[TopicPartition, MirroredPartition] = {}
         self._all_at = self._count_at = 0.0
         self._given_up = 0
@@ -138,19 +138,19 @@ class RunPublisher:
             log.info("offset_runs.late", topic=self._topic, within_s=_WAIT_S)
 
     @contextmanager
-    def watching(self) -> Iterator[None]:
-        """Remembers meanwhile which blocks are written, so that ``tidy`` leaves them alone."""
-        self._lately = set()
+    def recording_writes(self) -> Iterator[None]:
+        """Remembers meanwhile which blocks are written: ``write_cleanup`` leaves them alone."""
+        self._recently_written = set()
         try:
             yield
         finally:
-            self._lately = None
+            self._recently_written = None
 
-    async def tidy(
+    async def write_cleanup(
         self, due: Mapping[TopicPartition, Iterable[tuple[BlockName, Block | None]]]
     ) -> int:
         """
-        Writes sparse blocks and tombstones, but for blocks that were written while ``watching``.
+        Writes sparse blocks and tombstones, but for blocks that were written meanwhile.
 
         Returns how many.
 
@@ -162,7 +162,7 @@ class RunPublisher:
                 (encode_key(where, *name), None if block is None else encode_value(block))
                 for where, each in due.items()
                 for name, block in each
-                if (where, name) not in (self._lately or ())
+                if (where, name) not in (self._recently_written or ())
             ]
             if records:
                 await self._writer.send_all(self._topic, records, partition=0)
@@ -215,8 +215,10 @@ class RunPublisher:
             for partition, blocks in taken
             for block in blocks
         ]
-        if self._lately is not None:
-            self._lately |= {(p.source, block.name) for p, blocks in taken for block in blocks}
+        if self._recently_written is not None:
+            self._recently_written |= {
+                (p.source, block.name) for p, blocks in taken for block in blocks
+            }
         await self._writer.send_all(self._topic, records, partition=0)
 
     def _leave_out(self, partitions: Iterable[MirroredPartition]) -> None:

@@ -269,17 +269,17 @@ def test_blocks_are_remembered_only_while_somebody_looks_through_the_topic() -> 
         topic, mirrored = _Topic(), _mirrored(runs=1)
         runs = _runs(topic, mirrored)
         due = {_where(0): [(BlockName(0), None)]}
-        with runs.watching():
+        with runs.recording_writes():
             await runs.publish_before_commit([mirrored])
-            assert await runs.tidy(due) == 0, "it was written just now"
-        assert await runs.tidy(due) == 1
+            assert await runs.write_cleanup(due) == 0, "it was written just now"
+        assert await runs.write_cleanup(due) == 1
         _copied(mirrored, 1)
         await runs.publish_before_commit([mirrored])
-        assert await runs.tidy(due) == 1
-        with suppress(ZeroDivisionError), runs.watching():
+        assert await runs.write_cleanup(due) == 1
+        with suppress(ZeroDivisionError), runs.recording_writes():
             await runs.publish_before_commit([mirrored])
             raise ZeroDivisionError
-        assert await runs.tidy(due) == 1
+        assert await runs.write_cleanup(due) == 1
 
     run(script())
 
@@ -304,7 +304,7 @@ async def _at_once(records: Iterable[Record]) -> AsyncIterator[Record]:
         yield record
 
 
-async def _turns(records: AsyncIterator[Record], *, tidying: bool) -> int:
+async def _turns(records: AsyncIterator[Record], *, cleaning: bool) -> int:
     """How often another task has its turn while records are taken in."""
     turns = 0
 
@@ -315,7 +315,7 @@ async def _turns(records: AsyncIterator[Record], *, tidying: bool) -> int:
             await asyncio.sleep(0)
 
     task = asyncio.create_task(other())
-    if tidying:
+    if cleaning:
         stored = StoredBlocks({_where(0): _mirrored()}, frozenset())
         await stored.read(records)
         assert stored.runs.keys() == {_where(0)}
@@ -325,10 +325,10 @@ async def _turns(records: AsyncIterator[Record], *, tidying: bool) -> int:
     return turns
 
 
-@pytest.mark.parametrize("tidying", [True, False], ids=["tidying", "following"])
-def test_others_have_their_turn_while_a_megabyte_of_runs_is_read(*, tidying: bool) -> None:
+@pytest.mark.parametrize("cleaning", [True, False], ids=["cleaning", "following"])
+def test_others_have_their_turn_while_a_megabyte_of_runs_is_read(*, cleaning: bool) -> None:
     records: Iterator[Record] = (_block("t", n) for n in range(50))
-    assert asyncio.run(_turns(_at_once(records), tidying=tidying)) >= 50
+    assert asyncio.run(_turns(_at_once(records), cleaning=cleaning)) >= 50
 
 
 def test_of_other_topics_only_those_that_have_blocks_are_named() -> None:
