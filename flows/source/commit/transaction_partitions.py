@@ -118,7 +118,7 @@ class TransactionPartitions:
     Attributes:
         limit_s: how long a transaction may take; it is given up then.
         began_s: when the open transaction began; None while none is open.
-        is_offset_sent: whether offsets are on their way to the group's coordinator.
+        is_sending_offsets: whether offsets are on their way to the group's coordinator.
         to_abort: partitions in which an earlier transaction has left something open.
     """
 
@@ -134,7 +134,7 @@ class TransactionPartitions:
         self.limit_s = _OF_TIMEOUT * spec.timeout_ms / 1000
         self._has_group = False
         self.began_s: float | None = None
-        self.is_offset_sent = False
+        self.is_sending_offsets = False
         self.to_abort: list[tuple[PartitionSender, asyncio.Future[None]]] = []
 
     async def add(self, senders: Iterable[PartitionSender], limit: asyncio.Timeout) -> None:
@@ -169,9 +169,9 @@ class TransactionPartitions:
         Raises:
             NotAuthorized: the target refuses; the message names the missing permission.
         """
-        self.is_offset_sent = True
+        self.is_sending_offsets = True
         refused = await self._coordinators.commit_offsets(offsets)
-        self.is_offset_sent = False
+        self.is_sending_offsets = False
         for where, code in refused.items():
             if code == Code.TOPIC_AUTHORIZATION_FAILED:
                 needs = f"offsets of {self._group} need Read on topic {where.topic}"

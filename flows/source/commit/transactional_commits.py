@@ -291,7 +291,7 @@ class ExactlyOnceCommitter:
         """
         self._gate.last = ()
         is_open = self._open.began_s is not None
-        if not is_open or self._open.is_offset_sent or not self._gate.is_certain:
+        if not is_open or self._open.is_sending_offsets or not self._gate.is_certain:
             return
         with suppress(Mm2Error, TimeoutError):
             async with asyncio.timeout(ABORT_S):

@@ -79,7 +79,7 @@ class Producer:
         )
         self._ready: dict[PartitionSender, None] = {}
         self._work = asyncio.Event()
-        self._under_way = InFlightLimits(client.throttle, self._work.set)
+        self._in_flight = InFlightLimits(client.throttle, self._work.set)
         self._answered = asyncio.Event()
 
     @property
@@ -222,7 +222,7 @@ class Producer:
             elif self._gate is None or self._gate.admits(sender):
                 by_node.setdefault(node, []).append(sender)
         return {
-            node: senders for node, senders in by_node.items() if self._under_way.has_room(node)
+            node: senders for node, senders in by_node.items() if self._in_flight.has_room(node)
         }
 
     def _launch(self, group: asyncio.TaskGroup, node: int, senders: list[PartitionSender]) -> None:
@@ -238,7 +238,7 @@ class Producer:
             taken.append((sender, batch))
             del self._ready[sender]
             self._offer(sender)
-        self._under_way.begin(node)
+        self._in_flight.begin(node)
         group.create_task(self._request(node, taken), name=f"produce-{node}")
         if self._ready:
             self._work.set()
@@ -264,7 +264,7 @@ class Producer:
         except Unavailable as error:
             trouble = str(error)
         finally:
-            self._under_way.end(node)
+            self._in_flight.end(node)
         lost = (int(Code.NETWORK_EXCEPTION), NO_OFFSET)
         for sender, batch in taken:
             batch.answer, batch.base_offset = answers.get(sender.target, lost)

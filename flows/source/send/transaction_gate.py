@@ -8,7 +8,7 @@ from typing import Final
 
 from flows.source.send.send_queue import PartitionSender
 
-_BARRED_S: Final = 0.5
+_BLOCKED_S: Final = 0.5
 
 
 class TransactionGate:
@@ -31,7 +31,7 @@ class TransactionGate:
         self.last: Collection[PartitionSender] | None = None
         self.spoiled = ""
         self.has_work = asyncio.Event()
-        self._barred: dict[PartitionSender, float] = {}
+        self._blocked_until: dict[PartitionSender, float] = {}
 
     @property
     def is_idle(self) -> bool:
@@ -48,7 +48,7 @@ class TransactionGate:
         if sender in self.members:
             is_due = sender.is_inside or sender.queue[0].is_doubtful
             return self.last is None or sender in self.last or is_due
-        if sender not in self._barred:
+        if sender not in self._blocked_until:
             self.waiting[sender] = None
             self.has_work.set()
         return False
@@ -60,14 +60,14 @@ class TransactionGate:
 
     def block(self, sender: PartitionSender) -> None:
         """Keeps a sender out for a moment, because the target refuses it."""
-        self._barred[sender] = asyncio.get_running_loop().time() + _BARRED_S
+        self._blocked_until[sender] = asyncio.get_running_loop().time() + _BLOCKED_S
 
     def unblock(self) -> bool:
         """Forgets senders that have been kept out for long enough; whether there were any."""
         now = asyncio.get_running_loop().time()
-        over = [sender for sender, until in self._barred.items() if until <= now]
+        over = [sender for sender, until in self._blocked_until.items() if until <= now]
         for sender in over:
-            del self._barred[sender]
+            del self._blocked_until[sender]
         return bool(over)
 
     def reset(self) -> None:
