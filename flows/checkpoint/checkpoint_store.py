@@ -133,8 +133,8 @@ class DeletedGroups:
     """
     Deletes the checkpoints of groups that two listings in a row do not have.
 
-    Two, because deleted checkpoints are lost to a failover, and a cluster that has just
-    come back may not know everything yet.
+    Two, because deleted checkpoints are lost to a failover, and a cluster that has just come back
+    may not know everything yet.
     """
 
     def __init__(self, store: CheckpointStore) -> None:

@@ -1,8 +1,8 @@
 """
 Follows what groups commit on the source, so that checkpoints need not wait for their interval.
 
-A commit only names the group to check: the offsets themselves are listed as in
-every round, so that what is emitted never comes from two sources that may differ.
+A commit only names the group to check: the offsets themselves are listed as in every round, so that
+what is emitted never comes from two sources that may differ.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ log = structlog.get_logger()
 
 class OffsetsUnknown(Unavailable):
     """
-    Who may have offsets of some partitions does not answer.
+    A store that may have offsets of some partitions does not answer.
 
     Attributes:
         known: the offsets of the others.

@@ -1,4 +1,4 @@
-"""What flags of the user name: mistakes in it name the flag."""
+"""Creates objects of classes that flags name; errors name the flag."""
 
 from __future__ import annotations
 

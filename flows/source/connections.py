@@ -1,4 +1,4 @@
-"""What a task has open as long as it runs: clients of both clusters, and the right to write."""
+"""The clients and writers of a task, opened with its producer id."""
 
 from __future__ import annotations
 

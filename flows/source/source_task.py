@@ -1,9 +1,9 @@
 """
 The source task: one bundle of partitions, copied by one asyncio loop in a Spark worker.
 
-It follows the control topic, continues at the stored positions, and writes
-positions, offset syncs and progress to Kafka as it goes. What it can handle it handles itself and
-reports per partition; it raises only when the whole bundle must start over.
+It follows the control topic, continues at the stored positions, and writes positions, offset syncs
+and progress to Kafka as it goes. What it can handle it handles itself and reports per partition; it
+raises only when the whole bundle must start over.
 
 On a stop the order is: no more fetches, commit what is just being handed over, wait for what is
 under way, commit positions, publish the last offset syncs, report, close. A task that ends for any

@@ -1,5 +1,5 @@
 """
-The settings of Spark: ours, those of the user's installation of Spark, and those of his file.
+The settings of Spark: ours, those of the user's installation of Spark, and those of mm2's file.
 
 Imports nothing of PySpark, which takes longer to import than the JVM takes to start.
 """

@@ -51,7 +51,7 @@ class Counts(NamedTuple):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskCounts:
     """
-    A task's last word about a partition.
+    A task's last report about a partition.
 
     Attributes:
         run: names the task; begins with the epoch of its leader, and a dot.

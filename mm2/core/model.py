@@ -1,4 +1,4 @@
-"""The nouns that every other module speaks of."""
+"""Types that all modules use: clusters, topics, partitions, flows."""
 
 from __future__ import annotations
 

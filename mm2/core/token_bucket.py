@@ -38,7 +38,7 @@ class TokenBucket:
         return max(0.0, self._level)
 
     def delay(self, now: float, units: float = 1.0) -> float:
-        """Seconds until `amount` (or the burst size, if smaller) is available."""
+        """Seconds until ``units`` (or the burst size, if smaller) may be done."""
         self._fill(now)
         return max(0.0, min(units, self.rate * self.burst_s) - self._level) / self.rate
 

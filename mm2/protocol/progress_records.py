@@ -2,8 +2,8 @@
 Records of the progress topic, ``mm2-progress.<source>.internal``: what the tasks of a flow report.
 
 Records of a bundle hold only the partitions whose numbers changed, so that every node and the
-command line see the same truth without asking the leader. Other keys of the topic are
-those of the small flows, see ``heartbeat_progress``.
+command line see the same truth without asking the leader. Other keys of the topic are those of the
+small flows, see ``heartbeat_progress``.
 """
 
 from __future__ import annotations

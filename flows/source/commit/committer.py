@@ -1,4 +1,4 @@
-"""How a bundle's work comes to count: at least once, or exactly once."""
+"""Creates a task's committer: at least once, or exactly once."""
 
 from __future__ import annotations
 

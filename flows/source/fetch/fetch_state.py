@@ -152,6 +152,7 @@ class ValidationState:
             then is it fetched.
         known_end: end of the log when the topic last certainly was the one with ``topic_id``.
         unexpected_epoch: leader epoch of a batch that does not follow; -1 if there is none.
+        is_missing: the source does not have the topic.
     """
 
     topic_id: UUID | None = None

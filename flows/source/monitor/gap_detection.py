@@ -1,4 +1,4 @@
-"""No silent loss: those who watch for missing data, put together for one task."""
+"""Creates the parts that detect missing data for one task."""
 
 from __future__ import annotations
 

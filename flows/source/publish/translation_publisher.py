@@ -1,5 +1,5 @@
 """
-What lets others translate offsets: offset syncs for all clients, and exact runs for ours.
+Publishes what offset translation needs: offset syncs for all clients, exact runs for mm2.
 
 A flow may publish both, the syncs alone, or nothing; the other parts need not know which.
 """

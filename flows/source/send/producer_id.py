@@ -1,4 +1,4 @@
-"""Who a bundle is to the target's brokers."""
+"""The producer id of a bundle on the target, and its renewal."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ CHAIN: ContextVar[SqlChain | None] = ContextVar("CHAIN", default=None)
 
 class SqlChain:
     """
-    The first worker's end.
+    The side of the worker that copies.
 
     Args:
         record: what expressions see of a record.

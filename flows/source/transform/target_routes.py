@@ -1,4 +1,4 @@
-"""The ways to other partitions of the target than those that the task mirrors to."""
+"""Senders for target partitions other than the mirrored ones."""
 
 from __future__ import annotations
 

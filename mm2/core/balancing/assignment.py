@@ -1,9 +1,9 @@
 """
-Who copies what: a flow's partitions divided among its tasks.
+Divides a flow's partitions among its tasks.
 
-``round_robin`` divides as Java's connector does. ``pack`` is for long-lived bundles,
-where a partition that changes hands must first be drained and committed: it weighs partitions by
-what they carry and moves as few of them as it can.
+``round_robin`` divides as Java's connector does. ``pack`` is for long-lived bundles, where a
+partition that changes hands must first be drained and committed: it weighs partitions by what they
+carry and moves as few of them as it can.
 """
 
 from __future__ import annotations

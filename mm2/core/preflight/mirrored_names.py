@@ -1,4 +1,4 @@
-"""What the names of topics say that are, or are not, among those that a flow mirrors."""
+"""What topic names tell about the topics that a flow mirrors, or does not."""
 
 from __future__ import annotations
 

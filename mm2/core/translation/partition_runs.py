@@ -1,4 +1,4 @@
-"""What the blocks of a source partition tell together: the last word, and where holes are."""
+"""Merges the blocks of a source partition; offsets that none covers are a hole."""
 
 from __future__ import annotations
 

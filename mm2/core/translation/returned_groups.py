@@ -150,8 +150,8 @@ class ReturningGroups:
         Whether a group of the target may be given the offset of its last checkpoint.
 
         Where the offset there was not read, not once the group has come back and gone on, by the
-        flow's checkpoints: they have passed its place in the copy or, where they are
-        only safe guesses, in the original.
+        flow's checkpoints: they have passed its place in the copy or, where they are only safe
+        guesses, in the original.
         """
         copy = self._copies.copied_partition(checkpoint.partition)
         if copy is None or checkpoint.target_commit is not None:

@@ -3,8 +3,8 @@ The way back: groups of a target that read what a flow has copied there (KIP-109
 
 A group that moved from A to B reads on in the copies that the flow A->B has made and commits there.
 When it returns, its offsets in a copy have to become offsets of the original. What the flow A->B
-knows gives that when it is reversed; the flow B->A, which never copies those topics,
-knows nothing of them.
+knows gives that when it is reversed; the flow B->A, which never copies those topics, knows nothing
+of them.
 
 Everything here is pure. ``flows.checkpoint.reverse_flow`` feeds it for the flow B->A, and failback
 asks it directly.
