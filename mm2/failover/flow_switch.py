@@ -15,8 +15,9 @@ from mm2.herder.control.flow_commands import FlowCommands
 from mm2.herder.election.liveness import why_still_running
 from mm2.kafka.flow_clusters import FlowClusters, check_reachable
 from mm2.protocol.command_records import ConnectorState
+from mm2.protocol.control_backlog import read_control
 from mm2.protocol.control_records import Assignment, DesiredFlowState, Lease
-from mm2.protocol.desired_state import DesiredState, read_control
+from mm2.protocol.desired_state import DesiredState
 from mm2.stop_deadlines import FLOW_EVERYWHERE_S
 
 FAILOVER: Final = "failover"

@@ -19,8 +19,8 @@ from mm2.herder.control.flow_commands import FlowCommands
 from mm2.kafka.flow_clusters import admin_clients
 from mm2.kafka.logs.read_log import Record, read_to_end
 from mm2.kafka.writer import Writer
+from mm2.protocol.control_backlog import ControlBacklog
 from mm2.protocol.control_codec import ALTERATIONS_KEY
-from mm2.protocol.desired_state import ControlBacklog
 from tests.support.cluster import Cluster
 from tests.support.mirror import properties
 

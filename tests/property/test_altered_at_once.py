@@ -21,9 +21,9 @@ from mm2.herder.control import alteration_writer
 from mm2.herder.control.alteration_writer import AlterationWriter
 from mm2.kafka.logs.records import Record
 from mm2.kafka.writer import Writer
+from mm2.protocol.control_backlog import ControlBacklog, KnownAlterations, desired_state_of
 from mm2.protocol.control_codec import encode_control
 from mm2.protocol.control_records import DesiredFlowState, FlowState
-from mm2.protocol.desired_state import ControlBacklog, KnownAlterations, desired_state_of
 
 _CONFIG = flow_config(
     MirrorMakerConfig(

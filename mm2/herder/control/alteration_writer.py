@@ -21,8 +21,8 @@ from mm2.herder.flow_classes import class_problem
 from mm2.kafka.logs.read_log import Record
 from mm2.kafka.writer import Writer
 from mm2.protocol.command_records import Alterations
+from mm2.protocol.control_backlog import ControlBacklog, KnownAlterations
 from mm2.protocol.control_codec import encode_control
-from mm2.protocol.desired_state import ControlBacklog, KnownAlterations
 
 _AT_THE_SAME_TIME: Final = "somebody else altered the flow at the same time: both changes hold"
 

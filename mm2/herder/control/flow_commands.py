@@ -32,9 +32,10 @@ from mm2.protocol.command_records import (
     DesiredConnectorState,
     RestartCommand,
 )
+from mm2.protocol.control_backlog import ControlBacklog, read_control
 from mm2.protocol.control_codec import ControlRecord, encode_control
 from mm2.protocol.control_records import DesiredFlowState, FlowState
-from mm2.protocol.desired_state import ControlBacklog, DesiredState, read_control
+from mm2.protocol.desired_state import DesiredState
 
 Request = Callable[[Changes], tuple[Changes, Collection[str]] | None]
 """Says what to change and what to reset, given what is altered; None for nothing."""

@@ -31,9 +31,10 @@ from mm2.protocol.checkpoint_progress import (
     decode_checkpoint_progress,
 )
 from mm2.protocol.command_records import Alterations
+from mm2.protocol.control_backlog import readable
 from mm2.protocol.control_records import Assignment, Lease
 from mm2.protocol.copied_records import decode_copied, is_of_copied
-from mm2.protocol.desired_state import DesiredState, readable
+from mm2.protocol.desired_state import DesiredState
 from mm2.protocol.heartbeat_progress import KEY as HEARTBEAT_KEY
 from mm2.protocol.heartbeat_progress import HeartbeatProgress, decode_heartbeats
 from mm2.protocol.member_metadata import decode_member

@@ -19,14 +19,14 @@ from mm2.protocol.command_records import (
     LiveSettings,
     RestartCommand,
 )
-from mm2.protocol.control_codec import ControlRecord, NewerRecord, decode_control, encode_control
-from mm2.protocol.control_records import DesiredFlowState, FlowState
-from mm2.protocol.desired_state import (
-    DesiredState,
+from mm2.protocol.control_backlog import (
     KnownAlterations,
     desired_state_of,
     newer_alterations,
 )
+from mm2.protocol.control_codec import ControlRecord, NewerRecord, decode_control, encode_control
+from mm2.protocol.control_records import DesiredFlowState, FlowState
+from mm2.protocol.desired_state import DesiredState
 
 _entries: st.SearchStrategy[ControlRecord] = st.one_of(
     st.builds(
