@@ -18,6 +18,8 @@ from mm2.core.json_text import MOST_BYTES
 from mm2.errors import SchemaError
 
 VERSION: Final = 1
+_MOST_USER_DATA: Final = 1 << 20
+"""Bytes; what is longer is no honest member's."""
 
 _T = TypeVar("_T")
 
@@ -62,6 +64,14 @@ def decode(
     except (ValueError, RecursionError) as error:
         raise SchemaError(f"{name} cannot be read: {error!r}") from error
     return found
+
+
+def decode_user_data(record_type: type[_T], data: bytes | None) -> _T | None:
+    """What a member of a group has sent, in any version; None if it has not this form."""
+    try:
+        return decode(record_type, data, "user data", most_bytes=_MOST_USER_DATA)
+    except SchemaError:
+        return None
 
 
 @cache

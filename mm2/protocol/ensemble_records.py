@@ -7,17 +7,13 @@ Anybody who may join the group may send anything: what has not this form does no
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
 from mm2.core.offset_manager.ensemble import Ensemble, Instance, JoiningInstance
-from mm2.errors import SchemaError
-from mm2.protocol.codec import decode, encode
+from mm2.protocol.codec import decode_user_data, encode
 
-_MOST_BYTES: Final = 1 << 20
 _MOST_PORT: Final = 65535
 _MOST_NODE: Final = (1 << 31) - 1
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +47,7 @@ def encode_joining(joining: JoiningInstance) -> bytes:
 
 def decode_joining(data: bytes) -> JoiningInstance | None:
     """Reads what a member has sent; None if it is nothing of ours."""
-    found = _decoded(_Joining, data)
+    found = decode_user_data(_Joining, data)
     if found is None or min(found.leads, default=0) < 0:
         return None
     instance = Instance(name=found.name, host=found.host, port=found.port)
@@ -71,7 +67,7 @@ def encode_ensemble(ensemble: Ensemble) -> bytes:
 
 def decode_ensemble(data: bytes) -> Ensemble | None:
     """Reads a decision; None if it is nothing of ours."""
-    found = _decoded(_Decision, data)
+    found = decode_user_data(_Decision, data)
     if found is None:
         return None
     instances = [
@@ -88,11 +84,3 @@ def decode_ensemble(data: bytes) -> Ensemble | None:
 def _is_possible(instance: Instance) -> bool:
     has_address = 0 <= instance.port <= _MOST_PORT
     return bool(instance.name) and has_address and -1 <= instance.node <= _MOST_NODE
-
-
-def _decoded(kind: type[_T], data: bytes) -> _T | None:
-    """Of any version: what a newer one adds is passed over."""
-    try:
-        return decode(kind, data, "user data", most_bytes=_MOST_BYTES)
-    except SchemaError:
-        return None

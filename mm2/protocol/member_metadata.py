@@ -9,17 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final
 
 from mm2.core.leadership.placement import Member
-from mm2.errors import SchemaError
-from mm2.protocol.codec import decode, encode
+from mm2.protocol.codec import decode_user_data, encode
 
-_MOST_BYTES: Final = 1024 * 1024
 _MOST_FLOWS: Final = 2000
 """Of one node: more would be work for all, and are no honest node's."""
-
-_T = TypeVar("_T")
 
 PROTOCOL: Final = "mm2"
 """Name of the assignor, by which brokers keep members away that are not ours."""
@@ -66,7 +62,7 @@ def encode_member(member: Member) -> bytes:
 
 def decode_member(data: bytes | None, member_id: str) -> Member:
     """The member in its user data; only its id where they cannot be decoded."""
-    found = _decoded(_MemberData, data)
+    found = decode_user_data(_MemberData, data)
     if found is None or len(found.leads.keys() | found.could) > _MOST_FLOWS:
         return Member(node=member_id)
     if min(found.leads.values(), default=0) < 0:
@@ -93,7 +89,7 @@ def encode_decision(decided: Decision) -> bytes:
 
 def decode_decision(data: bytes | None) -> Decision | None:
     """What a group has decided; None for an assignment that is not ours or cannot be read."""
-    return _decoded(Decision, data)
+    return decode_user_data(Decision, data)
 
 
 def names_of_one_cluster(node: str, nodes: Iterable[str]) -> list[str]:
@@ -113,11 +109,3 @@ def names_of_one_cluster(node: str, nodes: Iterable[str]) -> list[str]:
 def _is_of(process: str, node: str) -> bool:
     # A Connect worker has flows into many clusters, and no alias in its id.
     return "/" in process and node.startswith(f"{process}/")
-
-
-def _decoded(kind: type[_T], data: bytes | None) -> _T | None:
-    """Of any version: what a newer one adds is passed over."""
-    try:
-        return decode(kind, data, "user data", most_bytes=_MOST_BYTES)
-    except SchemaError:
-        return None
