@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from mm2.core.model import TopicPartition
 from mm2.errors import SchemaError
 from mm2.protocol.codec import VERSION, decode, encode
 from mm2.protocol.command_records import (
@@ -27,6 +28,7 @@ from mm2.protocol.control_records import (
     MissingTopic,
     StoredAssignment,
 )
+from mm2.protocol.progress_records import GapReport
 
 ALTERATIONS_KEY: Final = b"config"
 
@@ -126,6 +128,12 @@ def encode_control(record: ControlRecord) -> tuple[bytes, bytes]:
     name = getattr(stored, kind.field) if kind.field else ""
     value = encode(stored, key_field="" if kind.is_in_value else kind.field)
     return f"{kind.key}{name}".encode(), value
+
+
+def encode_gap(source: TopicPartition, report: GapReport) -> tuple[bytes, bytes]:
+    """Key and value of a record of the control topic, for operators; no part of mm2 reads it."""
+    key = f"gap-{report.kind}-{source.partition}-{source.topic}"
+    return key.encode(), encode(report, topic=source.topic, partition=source.partition)
 
 
 def decode_control(key: bytes | None, value: bytes | None) -> ControlRecord | None:

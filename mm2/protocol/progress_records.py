@@ -202,12 +202,6 @@ def encode_progress(progress: BundleProgress) -> tuple[bytes, bytes]:
     return _BUNDLE + b"%d" % progress.bundle, encode(progress)
 
 
-def encode_gap(source: TopicPartition, report: GapReport) -> tuple[bytes, bytes]:
-    """Key and value of a record of the control topic, for operators; no part of mm2 reads it."""
-    key = f"gap-{report.kind}-{source.partition}-{source.topic}"
-    return key.encode(), encode(report, topic=source.topic, partition=source.partition)
-
-
 def is_of_bundle(key: bytes | None) -> bool:
     """Tells a task's report from the other records of the topic by its key."""
     return key is not None and key.startswith(_BUNDLE)

@@ -18,7 +18,8 @@ from mm2.core.positions.source_gaps import Gap, GapKind
 from mm2.errors import ClusterError
 from mm2.kafka.writer import Writer
 from mm2.protocol.bundle_spec import BundleSpec
-from mm2.protocol.progress_records import GapReport, encode_gap
+from mm2.protocol.control_codec import encode_gap
+from mm2.protocol.progress_records import GapReport
 
 log = structlog.get_logger()
 

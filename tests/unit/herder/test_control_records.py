@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import SchemaError
-from mm2.protocol.control_codec import NewerRecord, decode_control, encode_control
+from mm2.protocol.control_codec import NewerRecord, decode_control, encode_control, encode_gap
 from mm2.protocol.control_records import (
     Assignment,
     BundleState,
@@ -20,7 +20,7 @@ from mm2.protocol.control_records import (
     LeaseState,
     MissingTopic,
 )
-from mm2.protocol.progress_records import GapReport, encode_gap
+from mm2.protocol.progress_records import GapReport
 
 _topics = st.text(max_size=6).map(TopicName)
 _partitions = st.dictionaries(

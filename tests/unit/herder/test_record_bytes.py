@@ -15,7 +15,7 @@ from mm2.protocol import command_records as commands
 from mm2.protocol import control_records as control
 from mm2.protocol import heartbeat_progress as heartbeats
 from mm2.protocol import progress_records as progress
-from mm2.protocol.control_codec import ControlRecord, decode_control, encode_control
+from mm2.protocol.control_codec import ControlRecord, decode_control, encode_control, encode_gap
 from mm2.protocol.member_metadata import (
     Decision,
     decode_decision,
@@ -192,7 +192,7 @@ _WRITTEN: tuple[tuple[tuple[bytes, bytes], bytes, str], ...] = (
         ),
     ),
     (
-        progress.encode_gap(TopicPartition(TopicName("t"), 1), _GAP),
+        encode_gap(TopicPartition(TopicName("t"), 1), _GAP),
         b"gap-records-expired-1-t",
         (
             '{"version":1,"topic":"t","partition":1,"kind":"records-expired","first'
