@@ -18,7 +18,8 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.core.topics.topic_plan import CreateTopic, GrowTopic
 from mm2.errors import Unavailable
 from mm2.kafka.admin import Admin
-from mm2.kafka.client_errors import TopicExists
+from mm2.kafka.client_errors import Refused, TopicExists
+from mm2.kafka.wire.error_codes import Code
 
 log = structlog.get_logger()
 
@@ -26,7 +27,6 @@ _OTHERS_CREATE_S: Final = 5.0
 _LOOK_S: Final = 0.1
 _MOST_LOOK_S: Final = 1.0
 _BROKERS_DEFAULT: Final = -1
-_ENOUGH: Final = "INVALID_PARTITIONS"
 
 
 class TargetTopics:
@@ -105,6 +105,7 @@ class TargetTopics:
                 raise failure
         for name, failure in (await self._target.create_partitions(grow) if grow else {}).items():
             # Another stream may have been faster; whether it was is looked at next.
-            if _ENOUGH not in str(failure) and not isinstance(failure, Unavailable):
+            code = failure.code if isinstance(failure, Refused) else None
+            if code != Code.INVALID_PARTITIONS.name and not isinstance(failure, Unavailable):
                 raise failure
             log.debug("stream.topic_not_grown", topic=name, error=str(failure))

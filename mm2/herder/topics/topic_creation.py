@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Final
 
 import structlog
 
@@ -15,10 +14,9 @@ from mm2.core.topics.topic_plan import CreateTopic, GrowTopic
 from mm2.errors import ClusterError
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_errors import Refused
+from mm2.kafka.wire.error_codes import Code
 
 log = structlog.get_logger()
-
-_ENOUGH: Final = "INVALID_PARTITIONS"
 
 
 async def grow_topics(admin: Admin, topics: Iterable[GrowTopic]) -> dict[TopicName, ClusterError]:
@@ -31,7 +29,7 @@ async def grow_topics(admin: Admin, topics: Iterable[GrowTopic]) -> dict[TopicNa
     return {
         name: error
         for name, error in failures.items()
-        if not (isinstance(error, Refused) and error.code == _ENOUGH)
+        if not (isinstance(error, Refused) and error.code == Code.INVALID_PARTITIONS.name)
     }
 
 
