@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from flows.source.forward.record_body import read_varint
+from flows.source.forward.record_body import read_nullable, read_varint
 from flows.verify.log_reader import LogPart
 from mm2.core.model import TopicPartition
 from mm2.kafka.wire.record_kernel import (
@@ -79,14 +79,7 @@ def _headers(data: bytes) -> list[dict[str, object]] | None:
     count, at = read_varint(data, 0)
     found: list[dict[str, object]] = []
     for _ in range(count):
-        key, at = _nullable(data, at)
-        value, at = _nullable(data, at)
+        key, at = read_nullable(data, at)
+        value, at = read_nullable(data, at)
         found.append({"key": (key or b"").decode(errors="replace"), "value": value})
     return found or None
-
-
-def _nullable(data: bytes, at: int) -> tuple[bytes | None, int]:
-    size, at = read_varint(data, at)
-    if size > len(data) - at:
-        raise ValueError("a header is longer than its record")
-    return (None if size < 0 else data[at : at + size]), at + max(size, 0)
