@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 _P50: Final = 0.5
 _P99: Final = 0.99
+
+_N = TypeVar("_N", int, float)
 
 
 @dataclass
@@ -40,8 +42,8 @@ class Measured:
             "calls": name,
             "answered": len(took_ms),
             "per_second": round(len(took_ms) / seconds),
-            "p50_ms": _part(took_ms, _P50),
-            "p99_ms": _part(took_ms, _P99),
+            "p50_ms": _percentile(took_ms, _P50),
+            "p99_ms": _percentile(took_ms, _P99),
             "max_ms": took_ms[-1] if took_ms else None,
             "errors": " ".join(f"{name}={count}" for name, count in sorted(self.errors.items())),
         }
@@ -82,16 +84,15 @@ class GroupHistory:
 
 def ratios(ours: Measured, theirs: Measured) -> tuple[float | None, float | None]:
     """How many times as many calls a second we answer, and how many times as long p99 takes."""
-    mine, other = sorted(ours.took_s), sorted(theirs.took_s)
-    if not mine or not other:
+    mine = _percentile(sorted(ours.took_s), _P99)
+    other = _percentile(sorted(theirs.took_s), _P99)
+    if mine is None or other is None:
         return None, None
-    times = _exact(mine, _P99) / max(_exact(other, _P99), 1e-9)
-    return round(len(mine) / len(other), 2), round(times, 2)
+    calls = len(ours.took_s) / len(theirs.took_s)
+    return round(calls, 2), round(mine / max(other, 1e-9), 2)
 
 
-def _part(took_ms: Sequence[int], part: float) -> int | None:
-    return took_ms[min(int(len(took_ms) * part), len(took_ms) - 1)] if took_ms else None
-
-
-def _exact(took_s: Sequence[float], part: float) -> float:
-    return took_s[min(int(len(took_s) * part), len(took_s) - 1)]
+def _percentile(ascending: Sequence[_N], part: float) -> _N | None:
+    """None if there are no numbers."""
+    at = min(int(len(ascending) * part), len(ascending) - 1)
+    return ascending[at] if ascending else None

@@ -8,7 +8,7 @@ records behind them is looked for; what lies before it is unmatched.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final
 
@@ -102,12 +102,10 @@ class StreamComparison:
         """Notes that records of a log were deleted while it was read."""
         self._unmatched.classify()
         self._has_matched = False
-        self._rules = ComparisonRules(
+        self._rules = replace(
+            self._rules,
             open_source_start=self._rules.open_source_start or side is Side.REMOTE,
             open_remote_start=self._rules.open_remote_start or side is Side.SOURCE,
-            open_end=self._rules.open_end,
-            pending_from=self._rules.pending_from,
-            tolerates_compaction=self._rules.tolerates_compaction,
         )
 
     def has_unknown(self) -> bool:
