@@ -10,7 +10,7 @@ from uuid import UUID
 from flows.source.commit.position_commits import Committer
 from flows.source.forward.record_batch import CONTROL
 from flows.source.mirrored_partition import MirroredPartition
-from flows.source.monitor.gap_reports import Gaps
+from flows.source.monitor.gap_reports import GapReporter
 from flows.source.monitor.remote_ends import RemoteEnds
 from flows.source.monitor.remote_topics import RemoteTopics
 from flows.source.send.outgoing_batch import OutgoingBatch
@@ -98,7 +98,7 @@ class RemoteTopicBench:
             gaps=gap_settings(fail_on_remote_gap=fails),
         )
         client = cast("WireClient", self.cluster)
-        gaps = Gaps(spec, Writer("B", {}), now_ms=lambda: 1, wake=lambda: None)
+        gaps = GapReporter(spec, Writer("B", {}), now_ms=lambda: 1, wake=lambda: None)
         ends = RemoteEnds(
             source=client,
             target=client,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from flows.source.commit.position_commits import Committer
 from flows.source.fetch.position_check import PositionValidator
 from flows.source.mirrored_partition import MirroredPartition
-from flows.source.monitor.gap_reports import Gaps
+from flows.source.monitor.gap_reports import GapReporter
 from flows.source.monitor.remote_ends import RemoteEnds
 from flows.source.monitor.remote_topics import RemoteTopics
 from flows.source.monitor.topic_monitor import TopicMonitor
@@ -49,7 +49,7 @@ class GapDetection:
     ) -> None:
         self._spec = spec
         self._writer = writer
-        self._gaps = Gaps(spec, writer, now_ms=now_ms, wake=report)
+        self._gaps = GapReporter(spec, writer, now_ms=now_ms, wake=report)
         self.validator = PositionValidator(
             client=source, spec=spec, gaps=self._gaps, now_ms=now_ms, forget=translation.forget
         )

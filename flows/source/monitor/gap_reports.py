@@ -28,7 +28,7 @@ _OF_REMOTE: Final = frozenset({GapKind.REMOTE_RECREATED, GapKind.REMOTE_TRUNCATE
 _OPEN: Final = frozenset({GapKind.TOMBSTONES_EXPIRED, GapKind.TRANSACTION_HANGING})
 
 
-class Gaps:
+class GapReporter:
     """Counts, logs, reports and stores gaps; ``wake`` is called when a report is due at once."""
 
     def __init__(

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from flows.source.commit.position_commits import Committer
 from flows.source.forward.overlap_reader import end_without_markers
 from flows.source.mirrored_partition import MirroredPartition
-from flows.source.monitor.gap_reports import Gaps
+from flows.source.monitor.gap_reports import GapReporter
 from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.core.positions.source_gaps import is_cut_off, remote_truncated
 from mm2.core.translation.partition_runs import PartitionRuns
@@ -71,7 +71,7 @@ class RemoteEnds:
         *,
         source: WireClient,
         target: WireClient,
-        gaps: Gaps,
+        gaps: GapReporter,
         now_ms: Callable[[], int],
         forget: Callable[[TopicPartition], None],
         runs: StoredRuns,

@@ -15,7 +15,7 @@ from uuid import UUID
 import structlog
 
 from flows.source.mirrored_partition import MirroredPartition
-from flows.source.monitor.gap_reports import Gaps
+from flows.source.monitor.gap_reports import GapReporter
 from flows.source.monitor.remote_ends import RemoteEnds
 from flows.source.send.producer import Producer
 from mm2.core.model import TopicName, TopicPartition
@@ -48,7 +48,7 @@ class RemoteTopics:
         source: WireClient,
         target: WireClient,
         producer: Producer,
-        gaps: Gaps,
+        gaps: GapReporter,
         ends: RemoteEnds,
         fails: bool,
         now_ms: Callable[[], int],

@@ -17,7 +17,7 @@ from typing import Final
 import structlog
 
 from flows.source.mirrored_partition import MirroredPartition
-from flows.source.monitor.gap_reports import Gaps
+from flows.source.monitor.gap_reports import GapReporter
 from flows.source.monitor.remote_topics import RemoteTopics
 from mm2.aligned_waits import aligned
 from mm2.core.model import TopicName, TopicPartition
@@ -58,7 +58,7 @@ class TopicMonitor:
         partitions: Mapping[TopicPartition, MirroredPartition],
         source: WireClient,
         remote: RemoteTopics,
-        gaps: Gaps,
+        gaps: GapReporter,
         spec: BundleSpec,
         now_ms: Callable[[], int],
         changed: Callable[[], None],

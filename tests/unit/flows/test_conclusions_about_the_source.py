@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from flows.source.mirrored_partition import MirroredPartition
-from flows.source.monitor.gap_reports import Gaps
+from flows.source.monitor.gap_reports import GapReporter
 from flows.source.monitor.remote_state import RemoteState
 from flows.source.monitor.remote_topics import RemoteTopics
 from flows.source.monitor.topic_monitor import TopicMonitor
@@ -59,7 +59,7 @@ class _Bench:
             partitions={_WHERE: self.partition},
             source=cast("WireClient", self.source),
             remote=cast("RemoteTopics", None),
-            gaps=Gaps(spec, Writer("B", {}), now_ms=lambda: self.now_ms, wake=lambda: None),
+            gaps=GapReporter(spec, Writer("B", {}), now_ms=lambda: self.now_ms, wake=lambda: None),
             spec=spec,
             now_ms=lambda: self.now_ms,
             changed=lambda: None,

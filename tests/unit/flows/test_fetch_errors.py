@@ -15,7 +15,7 @@ from flows.source.fetch.position_check import PositionValidator
 from flows.source.fetch.rate_limit import RateLimit
 from flows.source.forward.error_policy import ErrorPolicy
 from flows.source.mirrored_partition import MirroredPartition
-from flows.source.monitor.gap_reports import Gaps
+from flows.source.monitor.gap_reports import GapReporter
 from flows.source.monitor.remote_state import RemoteState
 from flows.source.send.producer import Producer
 from flows.source.send.send_queue import PartitionSender
@@ -116,7 +116,7 @@ class _Bench:
             validator=PositionValidator(
                 client=client,
                 spec=_SPEC,
-                gaps=Gaps(_SPEC, Writer("B", {}), now_ms=lambda: 1, wake=lambda: None),
+                gaps=GapReporter(_SPEC, Writer("B", {}), now_ms=lambda: 1, wake=lambda: None),
                 now_ms=lambda: 1,
                 forget=lambda _: None,
             ),

@@ -13,7 +13,7 @@ import pytest
 
 from flows.source.fetch.position_check import PositionValidator
 from flows.source.mirrored_partition import MirroredPartition
-from flows.source.monitor.gap_reports import Gaps
+from flows.source.monitor.gap_reports import GapReporter
 from flows.source.monitor.remote_state import RemoteState
 from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicName, TopicPartition
@@ -76,7 +76,7 @@ class _Bench:
             gaps=gap_settings(fail_on_source_gap=fails),
             data=data_settings(reset=reset, read_committed=read_committed),
         )
-        gaps = Gaps(spec, Writer("B", {}), now_ms=lambda: 1_000, wake=lambda: None)
+        gaps = GapReporter(spec, Writer("B", {}), now_ms=lambda: 1_000, wake=lambda: None)
         self.validator = PositionValidator(
             client=cast("WireClient", self.source),
             spec=spec,
