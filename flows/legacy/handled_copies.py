@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple
 
 from flows.legacy.chunk_copies import ChunkCopies
-from flows.source.forward.dead_letters import Failure
+from flows.source.forward.dead_letters import TRANSFORMED, Failure
 from flows.source.forward.record_body import DecodedRecord
 from flows.source.transform.message_handler import (
     Handle,
@@ -23,9 +23,6 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.core.murmur2 import partition_for
 from mm2.kafka.wire.compression import Compression
 from mm2.kafka.wire.error_codes import Code
-
-_HANDLER: Final = "TRANSFORMATION"
-"""Connect's name of the stage at which the user's code fails."""
 
 _OF_CODECS: Final = tuple(map(Compression, range(8)))
 """By their numbers, which have three bits."""
@@ -143,7 +140,7 @@ async def _failed(
     failure = Failure(
         source=copies.source.partition.source,
         offset=record.offset,
-        stage=_HANDLER,
+        stage=TRANSFORMED,
         code=Code.UNKNOWN_SERVER_ERROR,
         reason=f"the message handler fails at offset {record.offset}: {error!r}",
     )

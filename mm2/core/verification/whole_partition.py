@@ -37,7 +37,7 @@ class PartitionBounds:
 
 
 def parts_of(
-    seen: PartitionBounds, translate: Translate, reverse: Translate, draw: Draw | None
+    bounds: PartitionBounds, translate: Translate, reverse: Translate, draw: Draw | None
 ) -> list[Part]:
     """
     The parts in which a partition is compared; some of it only if ``draw`` is given.
@@ -45,14 +45,14 @@ def parts_of(
     Args:
         reverse: says the source offset that belongs exactly to a remote one.
     """
-    whole = _whole(seen, translate, reverse)
+    whole = _whole(bounds, translate, reverse)
     if draw is not None:
         ranges = sampled(whole, translate, draw)
-    elif seen.is_compacted:
+    elif bounds.is_compacted:
         ranges = [whole]
     else:
         ranges = divided(whole, translate)
-    by_key = _last_value_rules(seen, whole.rules) if seen.is_compacted else None
+    by_key = _last_value_rules(bounds, whole.rules) if bounds.is_compacted else None
     return [(each, by_key if each == whole else None) for each in ranges]
 
 
@@ -82,40 +82,40 @@ def all_added(remote: tuple[int, int]) -> ComparedRange:
     return ComparedRange(source=(0, 0), remote=remote, rules=ComparisonRules())
 
 
-def _last_value_rules(seen: PartitionBounds, rules: ComparisonRules) -> LastValueRules:
+def _last_value_rules(bounds: PartitionBounds, rules: ComparisonRules) -> LastValueRules:
     return LastValueRules(
-        pending_from=seen.position,
+        pending_from=bounds.position,
         open_source_start=rules.open_source_start,
         open_remote_start=rules.open_remote_start,
     )
 
 
-def _whole(seen: PartitionBounds, translate: Translate, reverse: Translate) -> ComparedRange:
+def _whole(bounds: PartitionBounds, translate: Translate, reverse: Translate) -> ComparedRange:
     """All of a partition that both sides still have."""
-    starts = _known_starts(seen, translate, reverse)
-    first, remote_first = starts or (seen.source[0], seen.remote[0])
+    starts = _known_starts(bounds, translate, reverse)
+    first, remote_first = starts or (bounds.source[0], bounds.remote[0])
     rules = ComparisonRules(
-        open_source_start=not starts and (seen.remote[0] > 0 or seen.begins_late),
-        open_remote_start=not starts and seen.source[0] > 0,
-        pending_from=seen.position or 0,
-        tolerates_compaction=seen.is_compacted,
+        open_source_start=not starts and (bounds.remote[0] > 0 or bounds.begins_late),
+        open_remote_start=not starts and bounds.source[0] > 0,
+        pending_from=bounds.position or 0,
+        tolerates_compaction=bounds.is_compacted,
     )
     return ComparedRange(
-        source=(min(first, seen.source[1]), seen.source[1]),
-        remote=(min(remote_first, seen.remote[1]), seen.remote[1]),
+        source=(min(first, bounds.source[1]), bounds.source[1]),
+        remote=(min(remote_first, bounds.remote[1]), bounds.remote[1]),
         rules=rules,
     )
 
 
 def _known_starts(
-    seen: PartitionBounds, translate: Translate, reverse: Translate
+    bounds: PartitionBounds, translate: Translate, reverse: Translate
 ) -> tuple[int, int] | None:
     """The first offsets of both sides that belong together, if that is known exactly."""
-    start, remote_start = seen.source[0], seen.remote[0]
+    start, remote_start = bounds.source[0], bounds.remote[0]
     ahead = translate(start)
     if ahead is not None and ahead >= remote_start:
         return start, ahead if start > 0 else remote_start
-    if ahead is None and not remote_start and not seen.begins_late:
+    if ahead is None and not remote_start and not bounds.begins_late:
         return None  # What is missing before the first copy is lost.
     back = reverse(remote_start)
     return (back, remote_start) if back is not None and back >= start else None
