@@ -42,16 +42,16 @@ async def check_heartbeats(
         ConfigErrors: the file has mistakes about a cluster.
     """
     asked = list(clusters)
-    expected = [trace for trace in paths_of(configs) if trace.here in asked]
+    expected = [path for path in paths_of(configs) if path.here in asked]
     answers: ClusterAnswers[dict[HeartbeatPath, int]] = await query_each(
         maker, asked, partial(_read_paths, expected)
     )
     found = flow_health(
-        {trace: at for seen in answers.given.values() for trace, at in seen.items()},
+        {path: at for seen in answers.given.values() for path, at in seen.items()},
         expected,
         now_ms=now_ms(),
         max_age_ms=_patience_ms(configs) if max_age_ms is None else max_age_ms,
-        unheard=answers.failures,
+        unreachable=answers.failures,
     )
     return found, answers.failures
 
@@ -80,7 +80,7 @@ async def _read_paths(
 ) -> dict[HeartbeatPath, int]:
     """Old heartbeats are read only where some are expected: the topics may be long."""
     found: dict[HeartbeatPath, int] = {}
-    paths = {trace for trace in expected if trace.here == here}
+    paths = {path for path in expected if path.here == here}
     for window in (WINDOW, None):
         found = {
             HeartbeatPath(

@@ -44,7 +44,7 @@ class HeartbeatPath:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowHealth:
     """
-    The state of a trace.
+    Whether heartbeats come along a path.
 
     Attributes:
         last_ms: time of the newest heartbeat; None if none was found.
@@ -53,7 +53,7 @@ class FlowHealth:
         expected: whether the configuration says that there should be heartbeats.
     """
 
-    trace: HeartbeatPath
+    path: HeartbeatPath
     last_ms: int | None
     age_ms: int | None
     alive: bool | None
@@ -76,10 +76,10 @@ def expected_paths(
     while new:
         found |= new
         new = {
-            HeartbeatPath(way=(*trace.way, flow.target), flow=trace.flow)
-            for trace in new
+            HeartbeatPath(way=(*path.way, flow.target), flow=path.flow)
+            for path in new
             for flow in flows
-            if flow.source == trace.here and flow.target not in trace.way
+            if flow.source == path.here and flow.target not in path.way
         }
     return found
 
@@ -90,23 +90,24 @@ def flow_health(
     *,
     now_ms: int,
     max_age_ms: int,
-    unheard: Iterable[ClusterAlias] = (),
+    unreachable: Iterable[ClusterAlias] = (),
 ) -> list[FlowHealth]:
     """
-    Judges all traces that were found or are expected, by cluster and with the nearest first.
+    Judges all paths that were found or are expected, by cluster and with the nearest first.
 
     Args:
-        last_ms: time of the newest heartbeat of each trace that has any.
+        last_ms: time of the newest heartbeat of each path that has any.
         max_age_ms: a flow whose last heartbeat is older is not alive.
+        unreachable: clusters that could not be asked.
     """
-    missing = set(unheard)
+    missing = set(unreachable)
     wanted = set(expected)
     found = []
-    for trace in sorted(wanted | last_ms.keys(), key=lambda each: (each.here, each.hops, each)):
-        last = last_ms.get(trace)
+    for path in sorted(wanted | last_ms.keys(), key=lambda each: (each.here, each.hops, each)):
+        last = last_ms.get(path)
         age = None if last is None else max(0, now_ms - last)
-        alive = None if trace.here in missing else age is not None and age <= max_age_ms
+        alive = None if path.here in missing else age is not None and age <= max_age_ms
         found.append(
-            FlowHealth(trace=trace, last_ms=last, age_ms=age, alive=alive, expected=trace in wanted)
+            FlowHealth(path=path, last_ms=last, age_ms=age, alive=alive, expected=path in wanted)
         )
     return found

@@ -99,16 +99,16 @@ def _duration(written: str | None) -> tuple[int | None, list[str]]:
 
 
 def _concerns(pulse: FlowHealth, flow: str) -> bool:
-    way = pulse.trace.way
+    way = pulse.path.way
     copies = (f"{source}->{target}" for source, target in pairwise(way))
-    return flow in (str(pulse.trace.flow), *copies)
+    return flow in (str(pulse.path.flow), *copies)
 
 
 def _row(pulse: FlowHealth) -> Row:
     return {
-        "flow": str(pulse.trace.flow),
-        "way": "->".join(pulse.trace.way),
-        "hops": pulse.trace.hops,
+        "flow": str(pulse.path.flow),
+        "way": "->".join(pulse.path.way),
+        "hops": pulse.path.hops,
         "last": None if pulse.last_ms is None else time_text(pulse.last_ms),
         "age_ms": pulse.age_ms,
         "alive": pulse.alive,

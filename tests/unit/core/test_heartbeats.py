@@ -52,14 +52,14 @@ def test_young_heartbeats_are_alive_and_missing_ones_are_not() -> None:
         {young: 900, old: 899, strange: 1005}, [young, old, none], now_ms=1000, max_age_ms=100
     )
     assert found == [
-        FlowHealth(trace=young, last_ms=900, age_ms=100, alive=True, expected=True),
-        FlowHealth(trace=old, last_ms=899, age_ms=101, alive=False, expected=True),
-        FlowHealth(trace=strange, last_ms=1005, age_ms=0, alive=True, expected=False),
-        FlowHealth(trace=none, last_ms=None, age_ms=None, alive=False, expected=True),
+        FlowHealth(path=young, last_ms=900, age_ms=100, alive=True, expected=True),
+        FlowHealth(path=old, last_ms=899, age_ms=101, alive=False, expected=True),
+        FlowHealth(path=strange, last_ms=1005, age_ms=0, alive=True, expected=False),
+        FlowHealth(path=none, last_ms=None, age_ms=None, alive=False, expected=True),
     ]
 
 
 def test_nothing_is_said_of_a_cluster_that_could_not_be_asked() -> None:
     here, away = _trace("A->B", "B"), _trace("B->A", "A")
-    found = flow_health({}, [here, away], now_ms=0, max_age_ms=1, unheard=[ClusterAlias("A")])
-    assert {each.trace: each.alive for each in found} == {here: False, away: None}
+    found = flow_health({}, [here, away], now_ms=0, max_age_ms=1, unreachable=[ClusterAlias("A")])
+    assert {each.path: each.alive for each in found} == {here: False, away: None}
