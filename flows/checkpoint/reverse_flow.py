@@ -139,7 +139,7 @@ class ReverseFlow:
 
     def jobs(self) -> dict[str, Job]:
         """
-        Keeps that current.
+        The jobs that keep the stores current.
 
         What fails here is logged and tried again: the flow's other checkpoints go on without.
         """
@@ -167,7 +167,7 @@ class ReverseFlow:
         be read, nothing keeps the others back. Returns False if they do not come in time.
 
         Raises:
-            ClusterError: the number of partitions cannot be read.
+            ClusterError: the end of the checkpoints topic cannot be read.
         """
         if not self._follows_checkpoints:
             return True
