@@ -113,7 +113,7 @@ class SubmittedJvm(Jvm):
         """
         self._starts_spark = gateway.jvm.java.lang.Thread.currentThread()
         if self._is_ended:
-            raise JvmEnded(self.last_words())
+            raise JvmEnded(self.failure_reason())
 
     def has_spark(self, gateway: object) -> None:
         """Has it ask this process to stop, rather than end, from now on."""
