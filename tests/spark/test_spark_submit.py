@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -45,6 +46,15 @@ def _command(file: Path, *options: str, text: str = _PROGRAM) -> list[str]:
     program.write_text(text)
     script = str(Path(sys.executable).with_name("spark-submit"))
     return [script, *options, str(program), str(file)]
+
+
+def _python_of(submitted: Watched) -> psutil.Process:
+    """The process of mm2; other children of the JVM are of Hadoop, each for a moment."""
+    for child in psutil.Process(submitted.pid).children():
+        with suppress(psutil.Error):
+            if any(word.endswith("mirror.py") for word in child.cmdline()[1:2]):
+                return child
+    pytest.fail("spark-submit has no process of Python")
 
 
 def _with_event_log(folder: Path) -> list[str]:
@@ -137,9 +147,7 @@ def test_a_stop_of_the_python_process_is_obeyed_while_spark_waits_for_a_silent_m
         try:
             for _ in range(2):  # mm2 looks whether somebody listens, and then Spark connects
                 connection, _ = silent.accept()
-            # Others are of Hadoop, each for a moment.
-            children = psutil.Process(submitted.pid).children()
-            min(children, key=psutil.Process.create_time).terminate()
+            _python_of(submitted).terminate()
             assert eventually(lambda: submitted.status, until=lambda each: each is not None) == 0
             connection.close()
         finally:
