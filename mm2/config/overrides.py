@@ -15,6 +15,7 @@ from mm2.clock import now_ms
 from mm2.config.checks.allowed_classes import foreign_classes
 from mm2.config.checks.alterable_keys import file_key, fixed_keys
 from mm2.config.checks.findings import Finding, Severity, findings
+from mm2.config.checks.long_values import CHANGE_FILE, too_long
 from mm2.config.flow_config import FlowConfig, flow_config
 from mm2.config.keys.effects import Effect
 from mm2.config.keys.key_aliases import canonical_key
@@ -88,6 +89,7 @@ def check(config: FlowConfig, changes: Changes) -> tuple[FlowConfig, list[str]]:
             effect, and keys that cannot be altered.
     """
     fixed = fixed_keys(config, changes)
+    fixed |= too_long({k: v for k, v in changes.items() if k not in fixed}, CHANGE_FILE)
     # Nothing is looked up for what is not taken anyway.
     left = {key: value for key, value in changes.items() if key not in fixed}
     found = _new_findings(config, left)

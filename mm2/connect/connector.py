@@ -9,7 +9,6 @@ from typing import Final
 
 from mm2.config.checks.allowed_classes import LOADED, foreign_classes
 from mm2.config.checks.key_lint import connector_advice, unread_keys
-from mm2.config.checks.long_values import too_long
 from mm2.config.flow_config import FlowConfig
 from mm2.config.keys.definition import by_line
 from mm2.config.keys.key_types import java_trim
@@ -61,9 +60,6 @@ def read_connector(
     Raises:
         ConfigErrors: everything that is wrong with it.
     """
-    if worker.is_distributed:
-        # It comes from a topic, or goes there.
-        check_lengths(config)
     lines = lines or {}
     mistakes = _unwritable(config)
     name = _required(config, "name", mistakes)
@@ -102,17 +98,6 @@ def _unwritable(config: Mapping[str, str]) -> list[ConfigError]:
         for key, value in config.items()
         if _SURROGATE.search(key) or _SURROGATE.search(value)
     ]
-
-
-def check_lengths(config: Mapping[str, str]) -> None:
-    """
-    Refuses values that take long to read, such as lists of thousands of patterns.
-
-    Raises:
-        ConfigErrors: they are.
-    """
-    if found := too_long(config, "have a config provider read the list from a file"):
-        raise ConfigErrors(list(found.values()))
 
 
 def _required(config: Mapping[str, str], key: str, mistakes: list[ConfigError]) -> str:

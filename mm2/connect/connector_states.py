@@ -62,7 +62,10 @@ class ConnectorStates:
             RestError: there is no such connector.
             ConfigErrors: its configuration is not valid.
         """
-        return read_connector(self.config(name), self._worker)
+        config, running = self.config(name), self._running.known.get(name)
+        if running is not None and running.config == config:
+            return running
+        return read_connector(config, self._worker)
 
     def type(self, name: str) -> ConnectorType:
         """Connect's type of a connector; source if its configuration is not valid."""

@@ -14,12 +14,13 @@ from http import HTTPStatus
 from typing import Final
 from unicodedata import category
 
+from mm2.config.checks.long_values import READ_FROM_FILE, too_long
 from mm2.config.clients import worker_client_properties
 from mm2.config.credentials import check_kept
 from mm2.config.keys.key_types import java_trim
 from mm2.config.text.expressions import expressions
 from mm2.config.text.redact import HIDDEN, redacted, with_secrets
-from mm2.connect.connector import Connector, check_lengths, read_connector
+from mm2.connect.connector import Connector, read_connector
 from mm2.connect.connector_states import ConnectorStates
 from mm2.connect.connector_store import ConnectorStore
 from mm2.connect.running_connectors import RunningConnectors
@@ -28,6 +29,7 @@ from mm2.connect.worker_status_topic import WorkerStatusTopic
 from mm2.core.connect.config_records import ConnectorConfig, ConnectorTarget, Restart, TargetState
 from mm2.core.connect.status_records import RunState, Status
 from mm2.core.model import SOURCE_CONNECTOR
+from mm2.errors import ConfigErrors
 from mm2.herder.offsets.offset_changes import OffsetChanges
 from mm2.herder.view.followed_flows import FollowedFlows
 from mm2.kafka.admin import Admin
@@ -267,12 +269,14 @@ async def _read(
     config: Mapping[str, str], before: Mapping[str, str], worker: WorkerConfig
 ) -> Connector:
     """
-    Reads what a client of REST has given; what a connector has from a file may be long.
+    Reads what a client of REST has given; what a connector has already may be long.
 
     Raises:
         ConfigErrors: everything that is wrong with it.
     """
-    check_lengths({key: value for key, value in config.items() if before.get(key) != value})
+    new = {key: value for key, value in config.items() if before.get(key) != value}
+    if long := too_long(new, READ_FROM_FILE):
+        raise ConfigErrors(list(long.values()))
     return await asyncio.to_thread(read_connector, config, worker)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from mm2.config.checks.long_values import too_long
+from mm2.config.checks.long_values import READ_FROM_FILE, too_long
 from mm2.config.connector_reading import checkpoint_refusals, parse_connector, source_refusals
 from mm2.config.keys.definition import Definition, Key
 from mm2.config.keys.key_table import CONNECTOR_DEFINITION, keys_of
@@ -62,7 +62,7 @@ class ConnectorPlugin:
         Values that are too long are not looked at any further.
         """
         errors: dict[str, list[str]] = {}
-        long = too_long(config, "have a config provider read the list from a file")
+        long = too_long(config, READ_FROM_FILE)
         for mistake in list(long.values()) or self.check(config):
             errors.setdefault(mistake.key or _CLASS_KEY, []).append(mistake.message)
         names = {key.name for key in self.keys}

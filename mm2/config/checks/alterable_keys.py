@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Final
 
 from mm2.config.checks.client_override_policy import ALLOWLIST_KEY, POLICY_KEY
 from mm2.config.checks.key_lint import is_of_worker
-from mm2.config.checks.long_values import too_long
+from mm2.config.checks.long_values import CHANGE_FILE, too_long
 from mm2.config.credentials import is_of_connection
 from mm2.config.flow_config import FlowConfig
 from mm2.config.keys.effects import Effect, Effects
@@ -40,8 +41,8 @@ def fixed_keys(config: FlowConfig, changes: Mapping[str, str | None]) -> dict[st
     """What cannot be altered whatever else is written, by key."""
     fixed = {key: problem for key in changes if (problem := _fixed(config.flow, key))}
     left = {key: value for key, value in changes.items() if key not in fixed}
-    # A leader reads them on the event loop.
-    fixed |= too_long(left, "change the file")
+    # A leader reads them on the event loop. What it has it keeps, however much that is together.
+    fixed |= too_long(left, CHANGE_FILE, most_together=math.inf)
     for key in left.keys() - fixed.keys():
         if problem := _reads_secrets(config, key, changes[key]):
             fixed[key] = problem

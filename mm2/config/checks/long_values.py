@@ -1,5 +1,5 @@
 """
-How much may be given to a node or worker that runs, over REST or in a topic.
+How much may be given to a node or worker that runs.
 
 Values may be patterns, which take a second to compile for each 32 KiB, while there are leases to
 renew. A file may have longer ones.
@@ -19,8 +19,14 @@ MOST_CHARACTERS: Final = 32 * 1024
 MOST_TOGETHER: Final = 64 * 1024
 """Of all values of a flow, or of a connector."""
 
+CHANGE_FILE: Final = "change the file"
+READ_FROM_FILE: Final = "have a config provider read the list from a file"
+"""What to do about values of flows, and of connectors."""
 
-def too_long(values: Mapping[str, str | None], instead: str) -> dict[str, ConfigError]:
+
+def too_long(
+    values: Mapping[str, str | None], instead: str, *, most_together: float = MOST_TOGETHER
+) -> dict[str, ConfigError]:
     """
     Values that are not taken, by key; of those that are too long together, the longest.
 
@@ -43,8 +49,8 @@ def too_long(values: Mapping[str, str | None], instead: str) -> dict[str, Config
         if lengths[key] <= MOST_CHARACTERS:
             message = (
                 f"{key} has {lengths[key]} characters, which makes {together} with what is not"
-                f" longer, and at most {MOST_TOGETHER} are taken together"
+                f" longer, and at most {most_together} are taken together"
             )
-        if lengths[key] > MOST_CHARACTERS or together > MOST_TOGETHER:
+        if lengths[key] > MOST_CHARACTERS or together > most_together:
             found[key] = ConfigError(f"{message}: {advice}", key=key)
     return found
