@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final
 
 from mm2.config.connector_settings import provenance_of
 from mm2.config.flow_settings import FlowConfig
 from mm2.config.offset_topics import accepted_topics
 from mm2.config.transforms.chain_reading import read_transforms
 from mm2.core.model import ClusterAlias
-from mm2.core.policy import build_policy
+from mm2.core.plugin import JAVA_PACKAGE
+from mm2.core.policy import POLICY_KEY, build_policy
 from mm2.core.preflight.endless_copies import Copying
 from mm2.core.preflight.routed_names import routed_names
 from mm2.core.transforms import TransformChain
+
+IDENTITY: Final = "IdentityReplicationPolicy"
 
 
 def copying_of(
@@ -41,6 +45,12 @@ def copying_of(
         remotes=lambda topic: routed_names(chain, policy.format_remote_topic(flow.source, topic)),
         takes=None if provenance is None else takes,
     )
+
+
+def keeps_names(config: FlowConfig) -> bool:
+    """Whether copies have the names of their originals; no class of a user is asked."""
+    written = config.source.properties.get(POLICY_KEY, "").strip()
+    return written.removeprefix(JAVA_PACKAGE) == IDENTITY
 
 
 def chain_of_flow(config: FlowConfig) -> TransformChain | None:

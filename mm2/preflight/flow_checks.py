@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from mm2.config.flow_config import FlowConfig
 from mm2.core.checks import Check, Verdict, first_few
 from mm2.core.filters import TOPICS_DEFAULT, DefaultTopicFilter, build_topic_filter
 from mm2.core.model import ClusterAlias, TopicName
+from mm2.core.policy import POLICY_KEY
 from mm2.core.preflight.acl_commands import shell
 from mm2.core.preflight.copy_time import copy_ms, short_retention
 from mm2.core.preflight.mirrored_names import idle_patterns, service_topics
 from mm2.core.times import age_text
 from mm2.preflight.flow_plan import FlowPlan
-
-_POLICY: Final = "replication.policy.class"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,8 +135,8 @@ def _used_copies(config: FlowConfig, plan: FlowPlan) -> Iterator[Check]:
             " no positions: records are written behind what is in it"
         ),
         remedy=(
-            f"If another mirror has written it, see its {_POLICY} and its clusters' aliases. If it"
-            f" is a topic of {plan.flow.target}'s own, exclude it, or let copies be renamed."
+            f"If another mirror has written it, see its {POLICY_KEY} and its clusters' aliases. If"
+            f" it is a topic of {plan.flow.target}'s own, exclude it, or let copies be renamed."
         ),
     )
 

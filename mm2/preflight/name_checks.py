@@ -14,14 +14,13 @@ from mm2.config.flow_config import FlowConfig
 from mm2.config.keys.keys_mm2 import SQL
 from mm2.core.checks import Check, Verdict, first_few
 from mm2.core.filters import build_topic_filter
-from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
-from mm2.core.policy import build_policy
-from mm2.core.preflight.endless_copies import endless_copies
+from mm2.core.model import ClusterAlias, TopicName
+from mm2.core.policy import POLICY_KEY, build_policy
+from mm2.core.preflight.endless_copies import endless_copies, is_on_circle
 from mm2.core.preflight.mirrored_names import seeming_copies
 from mm2.core.preflight.origin_ways import wrong_ways
 from mm2.core.preflight.routed_names import goes_by_headers
 
-_POLICY: Final = "replication.policy.class"
 _WOULD: Final = "would be copied without end"
 
 
@@ -85,7 +84,7 @@ def _remedy(flows: Sequence[FlowConfig]) -> str:
     ]
     without = f", and no router that takes names back ({', '.join(routers)})" if routers else ""
     return (
-        f"Give the flows the same {_POLICY} (now {', '.join(sorted(kinds))}), other than"
+        f"Give the flows the same {POLICY_KEY} (now {', '.join(sorted(kinds))}), other than"
         f" IdentityReplicationPolicy{without}; or topics that the way back excludes; or write"
         " provenance.headers.enabled = true, for all of them."
     )
@@ -112,9 +111,10 @@ def _origins(
 
 def _not_followed(flows: Sequence[FlowConfig]) -> Iterator[Check]:
     """Transforms that may lead records in a circle, without saying so before they run."""
+    without_headers = [each.flow for each in flows if not each.source.transforms.provenance]
     for config in flows:
         key, is_routing = _unread_router(config.source.transforms)
-        if not key or not _leads_back(config.flow, flows):
+        if not key or not is_on_circle(config.flow, without_headers):
             continue
         yield Check(
             name="unfollowed-topics",
@@ -136,19 +136,6 @@ def _unread_router(transforms: TransformSettings) -> tuple[str, bool]:
     if transforms.handler is not None:
         return "message.handler", False
     return ("arrow.function", False) if transforms.function is not None else ("", False)
-
-
-def _leads_back(flow: SourceAndTarget, flows: Sequence[FlowConfig]) -> bool:
-    """Whether flows that look at no headers of provenance come back to a flow's source."""
-    reached, before = {flow.target}, set[ClusterAlias]()
-    while reached != before:
-        before = set(reached)
-        reached |= {
-            each.flow.target
-            for each in flows
-            if each.flow.source in before and not each.source.transforms.provenance
-        }
-    return flow.source in reached
 
 
 def _seeming(

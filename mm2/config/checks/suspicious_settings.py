@@ -14,6 +14,7 @@ from typing import Final
 from mm2.config.checks.impossible_values import doubtful_values
 from mm2.config.checks.ways_of_origins import wrong_origins
 from mm2.config.connector_reading import parse_connector
+from mm2.config.copying import IDENTITY, keeps_names
 from mm2.config.flow_settings import FlowConfig
 from mm2.config.keys.key_aliases import effective_settings
 from mm2.config.keys.key_table import CONNECTOR_DEFINITION
@@ -31,6 +32,7 @@ from mm2.core.model import (
     SOURCE_CONNECTOR,
     SourceAndTarget,
 )
+from mm2.core.policy import POLICY_KEY
 from mm2.errors import ConfigError, ConfigErrors
 
 BYTE_ORDER_MARK: Final = "\xef\xbb\xbf"
@@ -38,8 +40,6 @@ BYTE_ORDER_MARK: Final = "\xef\xbb\xbf"
 
 _COMMENT: Final = re.compile(r"\s+#")
 _FLOW: Final = re.compile(r"->\s*([^\s=:]+)\s*[=:]?\s*(.*)", re.DOTALL)
-_IDENTITY: Final = "IdentityReplicationPolicy"
-_POLICY: Final = "replication.policy.class"
 _SERVERS: Final = "bootstrap.servers"
 
 
@@ -137,22 +137,18 @@ def _transforms_of_disabled(
 def _copied_for_ever(
     maker: MirrorMakerConfig, flows: Sequence[FlowConfig]
 ) -> Iterator[ConfigError]:
-    keeping = [each for each in flows if each.source.runs and _keeps_names(each)]
+    keeping = [each for each in flows if each.source.runs and keeps_names(each)]
     for one, other in combinations(keeping, 2):
         if one.source.transforms.provenance and other.source.transforms.provenance:
             continue
         if (one.flow.source, one.flow.target) == (other.flow.target, other.flow.source):
             settings = effective_settings(maker, one.flow, SOURCE_CONNECTOR, [])
             message = (
-                f"{one.flow} and {other.flow} both keep topics' names ({_IDENTITY}): a topic that"
+                f"{one.flow} and {other.flow} both keep topics' names ({IDENTITY}): a topic that"
                 " both mirror is copied back and forth without end; give them topics of their own,"
                 " or provenance.headers.enabled = true to both"
             )
-            yield ConfigError(message, key=settings[_POLICY].key or _POLICY)
-
-
-def _keeps_names(config: FlowConfig) -> bool:
-    return config.source.properties.get(_POLICY, "").strip().endswith(_IDENTITY)
+            yield ConfigError(message, key=settings[POLICY_KEY].key or POLICY_KEY)
 
 
 def _doubtful(maker: MirrorMakerConfig, config: FlowConfig) -> Iterator[ConfigError]:

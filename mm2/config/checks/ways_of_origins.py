@@ -6,20 +6,17 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from mm2.config.copying import copying_of
+from mm2.config.copying import copying_of, keeps_names
 from mm2.config.flow_settings import FlowConfig
 from mm2.config.keys.key_aliases import effective_settings
 from mm2.config.keys.key_types import split_list
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.filters import TOPIC_FILTER_KEY
 from mm2.core.model import SOURCE_CONNECTOR, TopicName
-from mm2.core.plugin import JAVA_PACKAGE
-from mm2.core.policy import POLICY_KEY
 from mm2.core.preflight.origin_ways import wrong_ways
 from mm2.errors import ConfigError
 
 _KEY: Final = "provenance.headers.enabled"
-_IDENTITY: Final = "IdentityReplicationPolicy"
 _ANY: Final = TopicName("topic")
 
 
@@ -50,12 +47,11 @@ def wrong_origins(maker: MirrorMakerConfig, flows: Sequence[FlowConfig]) -> Iter
 
 def _is_clear(config: FlowConfig) -> bool:
     """Whether a flow keeps names and writes headers, and no class of a user has to be asked."""
-    properties = config.source.properties
     return (
         config.source.runs
         and config.source.transforms.provenance
-        and properties.get(POLICY_KEY, "").strip().removeprefix(JAVA_PACKAGE) == _IDENTITY
-        and TOPIC_FILTER_KEY not in properties
+        and keeps_names(config)
+        and TOPIC_FILTER_KEY not in config.source.properties
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
@@ -41,7 +41,8 @@ def endless_copies(
     Args:
         topics: of each cluster; copies that are there already count like any topic.
     """
-    if not any(each.takes is None and _is_on_circle(each.flow, flows) for each in flows):
+    every = [each.flow for each in flows]
+    if not any(each.takes is None and is_on_circle(each.flow, every) for each in flows):
         return []
     most = len({alias for each in flows for alias in (each.flow.source, each.flow.target)})
     return [
@@ -52,12 +53,23 @@ def endless_copies(
     ]
 
 
-def _is_on_circle(flow: SourceAndTarget, flows: Sequence[Copying]) -> bool:
-    reached, new = {flow.target}, {flow.target}
+def is_on_circle(flow: SourceAndTarget, flows: Iterable[SourceAndTarget]) -> bool:
+    """Whether flows lead back from a flow's target to its source."""
+    return flow.source in reached_from(flow.target, flows)
+
+
+def reached_from(start: ClusterAlias, flows: Iterable[SourceAndTarget]) -> set[ClusterAlias]:
+    """The clusters to which flows lead from one, and that one."""
+    onward: dict[ClusterAlias, list[ClusterAlias]] = {}
+    for flow in flows:
+        onward.setdefault(flow.source, []).append(flow.target)
+    reached, new = {start}, [start]
     while new:
-        new = {each.flow.target for each in flows if each.flow.source in new} - reached
-        reached |= new
-    return flow.source in reached
+        for alias in onward.get(new.pop(), ()):
+            if alias not in reached:
+                reached.add(alias)
+                new.append(alias)
+    return reached
 
 
 def _endless(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName
-from mm2.core.preflight.endless_copies import Copying
+from mm2.core.preflight.endless_copies import Copying, reached_from
 
 _KEY: Final = "provenance.origins"
 
@@ -124,8 +124,9 @@ def _to(
         into: the flows that lead there.
         onward: by origin, the flows that take its records.
     """
+    # The clusters that an origin's records come to without passing the target.
     passed = {
-        origin: _passed(origin, target, takers)
+        origin: reached_from(origin, (flow for flow in takers if flow.target != target))
         for origin, takers in onward.items()
         if origin != target
     }
@@ -149,20 +150,3 @@ def _to(
                 if at
             ),
         )
-
-
-def _passed(
-    origin: ClusterAlias, target: ClusterAlias, takers: Sequence[SourceAndTarget]
-) -> set[ClusterAlias]:
-    """The clusters that an origin's records come to without passing the target."""
-    outgoing: dict[ClusterAlias, list[ClusterAlias]] = {}
-    for flow in takers:
-        if flow.target != target:
-            outgoing.setdefault(flow.source, []).append(flow.target)
-    reached, new = {origin}, [origin]
-    while new:
-        for alias in outgoing.get(new.pop(), ()):
-            if alias not in reached:
-                reached.add(alias)
-                new.append(alias)
-    return reached
