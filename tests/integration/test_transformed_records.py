@@ -174,6 +174,15 @@ def test_of_a_topic_that_is_called_like_heartbeats_all_but_these_is_masked(
     assert [each.value for each in found] == [beat.value(), b'{"iban":""}']
 
 
+def _route(replacement: str) -> dict[str, str]:
+    return {
+        "transforms": "route",
+        "transforms.route.type": "RegexRouter",
+        "transforms.route.regex": r"A\.(.*)-t",
+        "transforms.route.replacement": replacement,
+    }
+
+
 def test_what_a_router_sends_to_a_control_topic_is_a_dead_letter(
     cluster_a: Cluster, cluster_b: Cluster, unique: str
 ) -> None:
@@ -181,12 +190,7 @@ def test_what_a_router_sends_to_a_control_topic_is_a_dead_letter(
     control, letters = f"mm2-control.{unique}.internal", f"{unique}-letters"
     for name in (control, letters):
         create_topic(cluster_b.bootstrap, name)
-    route = {
-        "transforms": "route",
-        "transforms.route.type": "RegexRouter",
-        "transforms.route.regex": r"A\.(.*)-t",
-        "transforms.route.replacement": "mm2-control.$1.internal",
-    }
+    route = _route("mm2-control.$1.internal")
     errors = error_settings(tolerates=True, dead_letter_topic=letters, context_headers=True)
     bench = _bench(cluster_a, cluster_b, unique, route, errors=errors)
     produce(cluster_a.bootstrap, _topic(bench), _payments(100))
@@ -204,12 +208,7 @@ def test_heartbeats_may_be_routed_to_heartbeats_and_nothing_else_may(
 ) -> None:
     beats, letters = f"{unique}-beats", f"{unique}-letters"
     create_topic(cluster_b.bootstrap, letters)
-    route = {
-        "transforms": "route",
-        "transforms.route.type": "RegexRouter",
-        "transforms.route.regex": r"A\.(.*)-t",
-        "transforms.route.replacement": "$1-beats",
-    }
+    route = _route("$1-beats")
     errors = error_settings(tolerates=True, dead_letter_topic=letters)
     own = OwnTopics(heartbeats=beats)
     bench = _bench(cluster_a, cluster_b, unique, route, errors=errors, own_topics=own)
