@@ -12,6 +12,8 @@ from pathlib import Path
 
 import psutil
 import pytest
+from confluent_kafka import ConsumerGroupState
+from confluent_kafka.admin import AdminClient
 
 from mm2.demo.broker_settings import free_ports
 from tests.support.eventually import PATIENCE_S, eventually
@@ -166,6 +168,13 @@ def test_the_legacy_tool_starts_as_shown(scene: Scene, tmp_path: Path) -> None:
         consume(scene.target.bootstrap, "orders", 1)
         process.terminate()
         assert process.wait(PATIENCE_S) == 0, output.read_text()
+    # Who was asked to stop while it joined stays a member until its session ends.
+    admin = AdminClient({"bootstrap.servers": scene.source.bootstrap})
+    described = eventually(
+        lambda: admin.describe_consumer_groups(["legacy"])["legacy"].result(30),
+        until=lambda group: group.state in {ConsumerGroupState.EMPTY, ConsumerGroupState.DEAD},
+    )
+    assert not described.members
 
 
 @pytest.mark.skipif(shutil.which("java") is None, reason="there is no Java on the path")
