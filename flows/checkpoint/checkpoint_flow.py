@@ -32,6 +32,7 @@ from flows.checkpoint.outbox import CheckpointOutbox
 from flows.checkpoint.recreated_topics import RecreatedTopics
 from flows.checkpoint.reverse_flow import TranslationDirections, build_directions
 from flows.checkpoint.translation_followers import translation_followers
+from mm2.aligned_waits import aligned
 from mm2.checkpoints.live_topic_ids import LiveTopicIds
 from mm2.config.clients import data_producer_properties
 from mm2.config.flow_config import FlowConfig
@@ -167,7 +168,7 @@ class _Work:
 
     async def _watch_topics(self) -> None:
         while True:
-            await asyncio.sleep(self._recreated.interval_s)
+            await asyncio.sleep(aligned(round(self._recreated.interval_s)))
             if await self._recreated.check():
                 await self._emission.emit(())
 

@@ -17,6 +17,7 @@ import structlog
 
 from flows.source.fetch.fetch_linger import TRICKLE_BYTES, FetchLinger
 from flows.source.fetch.fetch_spec import FetchSpec
+from flows.source.fetch.long_polls import LongPolls, idle_wait_ms
 from flows.source.fetch.memory_budget import MemoryBudget
 from flows.source.fetch.position_check import PositionValidator
 from flows.source.fetch.rate_limit import RateLimit
@@ -88,6 +89,8 @@ class Fetcher:
         self._freed = asyncio.Event()
         self._stale = asyncio.Event()
         self._loops: dict[int, asyncio.Task[None]] = {}
+        self._idle_wait_ms = idle_wait_ms(spec.data, client.request_timeout_ms)
+        self._polls = LongPolls(spec.data.fetch_wait_ms / 1000, client.end_fetch)
         # Connections of their own: one may be refused while the other goes on.
         self._failing: set[int] = set()
         self._not_validating: set[int] = set()
@@ -98,6 +101,7 @@ class Fetcher:
         self._generation += 1
         self._changed.set()
         self._freed.set()
+        self._polls.end()
 
     def acknowledged(self) -> None:
         """Bytes became free."""
@@ -211,17 +215,22 @@ class Fetcher:
         self, node: int, reading: NodeReading, linger: FetchLinger, *, most: float
     ) -> None:
         reserved = await self._budget.acquire(int(min(most, self._share())))
-        request = reading.next_request(self._settings, max_bytes=reserved, rack=self._replicas.rack)
+        wait_ms = reading.wait_ms(self._settings, self._idle_wait_ms, self._replicas.rack)
+        request = reading.next_request(
+            self._settings, wait_ms=wait_ms, max_bytes=reserved, rack=self._replicas.rack
+        )
         answer, takes_ids = None, True
         began = asyncio.get_running_loop().time()
         try:
-            answer = await self._client.fetch(node, request)
+            answer = await self._polls.answer(node, self._client.fetch(node, request))
         except NoTopicIds:
             takes_ids = False
             raise
         finally:
             self._budget.release(reserved)
             reading.session.answered(answer, takes_ids=takes_ids)
+        if answer is None:
+            return
         size = sum(len(each.records) for each in answer.partitions)
         self._limit.spend(size)
         for each in answer.partitions:

@@ -32,13 +32,14 @@ class NodeReading:
 
     Attributes:
         are_waiting: whether partitions are left out because they lack room or are paused.
+        are_complete: whether no partition is left out, for whatever reason.
     """
 
     def __init__(
         self, max_partition_bytes: int, may_fetch: Callable[[MirroredPartition], bool]
     ) -> None:
         self.session = FetchSession(max_partition_bytes)
-        self.are_waiting = False
+        self.are_waiting, self.are_complete = False, True
         self._may_fetch = may_fetch
         self._all: dict[TopicPartition, MirroredPartition] = {}
         self._active: dict[TopicPartition, MirroredPartition] = {}
@@ -70,7 +71,7 @@ class NodeReading:
 
     def sort(self) -> None:
         """Decides what is fetched next."""
-        self.are_waiting = False
+        self.are_waiting, self.are_complete = False, True
         for source, partition in list(self._active.items()):
             if self._may_fetch(partition):
                 # The batch behind a damaged one shows where that ends.
@@ -84,13 +85,23 @@ class NodeReading:
                     del self._active[source]
             else:
                 self.session.drop(source)
+                self.are_complete = False
                 self.are_waiting |= partition.error is None and partition.remote.is_there
 
-    def next_request(self, settings: DataSettings, *, max_bytes: int, rack: str) -> FetchRequest:
+    def wait_ms(self, settings: DataSettings, idle_wait_ms: int, rack: str) -> int:
+        """How long the next fetch may wait for records."""
+        if self.are_waiting:
+            return _SHORT_WAIT_MS
+        # Followers of older brokers do not answer when a record has become readable meanwhile.
+        return idle_wait_ms if self.are_complete and not rack else settings.fetch_wait_ms
+
+    def next_request(
+        self, settings: DataSettings, *, wait_ms: int, max_bytes: int, rack: str
+    ) -> FetchRequest:
         """The next fetch of the session; its outcome must be given to ``session.answered``."""
         step = self.session.next()
         return FetchRequest(
-            max_wait_ms=_SHORT_WAIT_MS if self.are_waiting else settings.fetch_wait_ms,
+            max_wait_ms=wait_ms,
             min_bytes=settings.fetch_min_bytes,
             max_bytes=max_bytes,
             read_committed=settings.read_committed,

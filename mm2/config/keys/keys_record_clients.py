@@ -52,7 +52,9 @@ CONSUMER_KEYS: Final = (
         field="fetch_partition_bytes"),
     _key("fetch.min.bytes", Type.INT, "1", "A broker answers when it has so much.",
         check=between(0), field="fetch_min_bytes"),
-    _key("fetch.max.wait.ms", Type.INT, "500", "Or after this time.", check=between(0),
+    _key("fetch.max.wait.ms", Type.INT, "500",
+        "Or after this time. While nothing is under way and a single byte is enough, it is up to"
+        " 5000; a record is answered at once.", check=between(0),
         field="fetch_wait_ms", convert=_as_it_is),
     _key("isolation.level", Type.STRING, "read_uncommitted",
         "read_committed leaves out the records of aborted transactions.",

@@ -125,7 +125,7 @@ _CLIENT: Final = (
         " takes 10000.", importance="HIGH", effects=FLOW),
     _worker("heartbeat.interval.ms", Type.INT, "3000",
         "How often a node reports to its group, in ms, at most a third of the session's timeout."
-        " Left out, it is 1000 here, where Java takes 3000.", importance="HIGH", effects=FLOW),
+        " Left out, it is 2000 here, where Java takes 3000.", importance="HIGH", effects=FLOW),
     _worker("rebalance.timeout.ms", Type.INT, "60000",
         "Longest time to join a rebalance, in ms. Left out, it is session.timeout.ms here, where"
         " Java takes 60000.", importance="HIGH", effects=FLOW),

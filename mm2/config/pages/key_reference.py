@@ -61,7 +61,7 @@ commas; an empty item is a mistake.
 - `offset.flush.interval.ms` is 1000 when nobody sets it; Java takes 60000. Less is copied again
   after a crash.
 - `task.shutdown.graceful.timeout.ms` is 8000 when nobody sets it; Java takes 5000.
-  `session.timeout.ms` of a worker is 6000 and `heartbeat.interval.ms` 1000; Java takes 10000 and
+  `session.timeout.ms` of a worker is 6000 and `heartbeat.interval.ms` 2000; Java takes 10000 and
   3000.
 - `listeners` is `http://127.0.0.1:8083` when nobody sets it, so that only this machine can reach
   it; Java takes `http://:8083`. [More about the REST interface](rest.md).

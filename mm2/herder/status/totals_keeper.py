@@ -10,8 +10,8 @@ import structlog
 
 from mm2.aligned_waits import aligned
 from mm2.clock import now_ms
-from mm2.core.copy_totals import CopyTotal
-from mm2.core.model import TopicPartition
+from mm2.core.copy_totals import CopyTotal, Counts
+from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.errors import ClusterError
 from mm2.herder.election.leadership_term import LeadershipTerm
 from mm2.herder.view.flow_snapshot import FlowSnapshot
@@ -88,7 +88,14 @@ class TotalsKeeper:
 
 
 def _state(total: CopyTotal) -> object:
-    """What differs if there is something to store; not the time, which goes on without news."""
+    """
+    What differs if there is something to store; not the time, which goes on without news.
+
+    None if nothing was ever copied: of thousands of empty partitions nothing is stored.
+    """
+    position = total.last.position if total.last else NO_OFFSET
+    if position == NO_OFFSET and total.counts == Counts():
+        return None
     run, counts = (total.last.run, total.last.counts) if total.last else ("", None)
     return total.before, total.unreported, run, counts, total.is_over, total.open_at
 

@@ -32,7 +32,7 @@ from mm2.stop_deadlines import MEMBERSHIP_S
 _SESSION_MS: Final = 6_000
 """The shortest that brokers allow by default; Java's default, of which no worker hears, is 10 s."""
 
-_HEARTBEAT_MS: Final = 1_000
+_HEARTBEAT_MS: Final = 2_000
 _POLL_MS: Final = 1_000
 
 

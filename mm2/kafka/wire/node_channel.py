@@ -6,17 +6,33 @@ import asyncio
 import random
 import socket
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Final
+from inspect import signature
+from typing import Any, Final
+
+from aiokafka.client import AIOKafkaClient
 
 from mm2.kafka.wire.connection import Connection
 
 _MOST_DOUBLINGS: Final = 10
 _AVOIDED_S: Final = 30.0
 """For so long after it could not be connected to, a node is taken to be silent."""
+
+_CONNECTION_SETTINGS: Final = (
+    "client_id",
+    "request_timeout_ms",
+    "security_protocol",
+    "ssl_context",
+    "sasl_mechanism",
+    "sasl_plain_username",
+    "sasl_plain_password",
+)
+_BY_DEFAULT: Final = {
+    name: each.default for name, each in signature(AIOKafkaClient).parameters.items()
+}
 
 _NEVER: Final = float("-inf")
 
@@ -51,6 +67,12 @@ class ConnectionSettings:
             socket.SO_RCVBUF: self.receive_buffer_bytes,
         }
         return [(option, size) for option, size in buffers.items() if size >= 0]
+
+
+def connection_arguments(settings: Mapping[str, object]) -> dict[str, Any]:
+    """The arguments of a connection, from those of aiokafka's client."""
+    given = {name: settings.get(name, _BY_DEFAULT[name]) for name in _CONNECTION_SETTINGS}
+    return {**given, "max_idle_ms": settings.get("connections_max_idle_ms")}
 
 
 class Traffic(IntEnum):

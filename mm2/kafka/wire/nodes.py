@@ -7,8 +7,7 @@ import random
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from functools import partial
-from inspect import signature
-from typing import Any, Final
+from typing import Final
 
 from aiokafka import errors
 from aiokafka.client import AIOKafkaClient
@@ -19,7 +18,12 @@ from aiokafka.protocol.coordination import FindCoordinatorRequest
 from mm2.kafka.wire.connection import SILENT_AFTER_S, Connection
 from mm2.kafka.wire.connection_failures import NotLetIn
 from mm2.kafka.wire.hedging import first_success
-from mm2.kafka.wire.node_channel import ConnectionSettings, NodeChannel, Traffic
+from mm2.kafka.wire.node_channel import (
+    ConnectionSettings,
+    NodeChannel,
+    Traffic,
+    connection_arguments,
+)
 from mm2.kafka.wire.requests.metadata import (
     BrokerMetadata,
     Metadata,
@@ -31,21 +35,9 @@ _METADATA_WITHIN_S: Final = 5.0
 _NEXT_AFTER_S: Final = 2.0
 """Then the next node, or bootstrap server, is asked as well what any of them can answer."""
 
+_SAME_AFTER_S: Final = 0.1
 _CONNECT_WITHIN_S: Final = 15.0
 """By then metadata name others; and an attempt repeats its SYN after 1, 3, 7 and 15 s only."""
-
-_CONNECTION_SETTINGS: Final = (
-    "client_id",
-    "request_timeout_ms",
-    "security_protocol",
-    "ssl_context",
-    "sasl_mechanism",
-    "sasl_plain_username",
-    "sasl_plain_password",
-)
-_BY_DEFAULT: Final = {
-    name: each.default for name, each in signature(AIOKafkaClient).parameters.items()
-}
 
 
 class NodesClient(AIOKafkaClient):
@@ -58,21 +50,20 @@ class NodesClient(AIOKafkaClient):
     """
 
     _sync_task: asyncio.Task[None] | None
+    _md_update_fut: asyncio.Future[bool] | None
 
     def __init__(
         self, *, connections: ConnectionSettings | None = None, **settings: object
     ) -> None:
         super().__init__(**settings)
         self._connecting = connections or ConnectionSettings()
-        self._settings: dict[str, Any] = {
-            name: settings.get(name, _BY_DEFAULT[name]) for name in _CONNECTION_SETTINGS
-        }
-        self._settings["max_idle_ms"] = settings.get("connections_max_idle_ms")
+        self._settings = connection_arguments(settings)
         self._channels: defaultdict[tuple[int, int], NodeChannel] = defaultdict(
             partial(NodeChannel, self._connecting)
         )
         self._brokers: Mapping[int, BrokerMetadata] = {}
         self._known: Mapping[str, TopicMetadata] = {}
+        self._asked, self._asked_at = frozenset[str](), float("-inf")
         self.cluster_id = ""
 
     async def bootstrap(self) -> None:
@@ -103,7 +94,7 @@ class NodesClient(AIOKafkaClient):
             raise errors.KafkaConnectionError(f"no answer from {host}:{port}: {reason}") from error
         finally:
             connection.close()
-        return _of_brokers(metadata)
+        return metadata.of_brokers()
 
     @property
     def _connect_within_s(self) -> float:
@@ -197,6 +188,8 @@ class NodesClient(AIOKafkaClient):
     async def close(self) -> None:
         """Closes all connections; ends when they are closed."""
         await super().close()
+        if self._md_update_fut is not None and not self._md_update_fut.done():
+            self._md_update_fut.set_result(False)  # who waits for it would wait for ever
         made = [each.connection for each in self._channels.values() if each.connection is not None]
         await asyncio.gather(*(each.close(CloseReason.SHUTDOWN) for each in made))
 
@@ -242,6 +235,12 @@ class NodesClient(AIOKafkaClient):
         """Whether any broker answers; all are asked at the same time."""
         return await self._query_metadata((), patience_s=0) is not None
 
+    def hang_up(self, node: int, group: int) -> None:
+        """Closes the connection of one kind of traffic; the next request makes another one."""
+        connection = self._channels[node, group].connection
+        if connection is not None:
+            connection.close()
+
     def close_silent(self) -> None:
         """Closes connections that owe an answer for longer than any long poll lasts."""
         for channel in self._channels.values():
@@ -260,10 +259,11 @@ class NodesClient(AIOKafkaClient):
 
     async def _query_node(self, node: int, request: MetadataRequest) -> Metadata:
         async with asyncio.timeout(_METADATA_WITHIN_S):
-            response = await self.send(node, request, group=Traffic.METADATA)
-        return _of_brokers(response.metadata)
+            answer: Metadata = (await self.send(node, request, group=Traffic.METADATA)).metadata
+        return answer.of_brokers()
 
     async def _metadata_update(self, cluster_metadata: object, topics: Collection[str]) -> bool:
+        await self._pause(topics)
         metadata = await self.ask(topics)
         if metadata is None:
             return False
@@ -274,27 +274,18 @@ class NodesClient(AIOKafkaClient):
         self._close_gone()
         return True
 
+    async def _pause(self, topics: Collection[str]) -> None:
+        """Does not ask the same again at once, as aiokafka would while a topic has no leader."""
+        now = asyncio.get_running_loop().time
+        if self._asked == frozenset(topics or ()):
+            await asyncio.sleep(self._asked_at + _SAME_AFTER_S - now())
+        self._asked, self._asked_at = frozenset(topics or ()), now()
+
     def _close_gone(self) -> None:
         """Fails requests to silent nodes that are not in the metadata any more."""
-        gone = [
-            channel.connection
-            for (node, _), channel in self._channels.items()
-            if node not in self._brokers
-        ]
-        for connection in gone:
-            if connection is not None and connection.waited_s() > _NEXT_AFTER_S:
+        for (node, _), channel in self._channels.items():
+            connection = channel.connection
+            if connection is None or node in self._brokers:
+                continue
+            if connection.waited_s() > _NEXT_AFTER_S:
                 connection.close(CloseReason.CONNECTION_TIMEOUT)
-
-
-def _of_brokers(metadata: Metadata) -> Metadata:
-    """
-    Refuses the answer of a broker that knows of none which serves clients, itself included.
-
-    Its controllers have fenced it: it starts, or was silent for longer than its session. aiokafka
-    would take topics for missing, and fail with an ``AssertionError`` for want of a coordinator.
-    """
-    if not metadata.brokers:
-        raise errors.KafkaConnectionError(
-            "the cluster cannot be reached: whoever answers knows of no broker that serves"
-        )
-    return metadata

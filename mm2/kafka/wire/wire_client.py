@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from aiokafka import errors
 from aiokafka.client import CoordinationType
@@ -25,6 +25,9 @@ from mm2.kafka.wire.requests.metadata import BrokerMetadata, PartitionMetadata, 
 from mm2.kafka.wire.requests.produce import ProduceAnswer, ProduceRequest
 from mm2.kafka.wire.throttle import Throttle
 
+_TIMEOUT_MS: Final = 40_000
+"""Without ``request.timeout.ms``: aiokafka's."""
+
 
 class WireClient:
     """
@@ -35,11 +38,13 @@ class WireClient:
 
     Attributes:
         throttle: knows which brokers want nothing to be sent for some time.
+        request_timeout_ms: how long an answer may take.
     """
 
     def __init__(self, alias: str, settings: Mapping[str, Any]) -> None:
         self.alias = alias
         self.throttle = Throttle(alias)
+        self.request_timeout_ms = int(settings.get("request_timeout_ms", _TIMEOUT_MS))
         self._translated = _Translation(alias)
         self._client = NodesClient(**settings)
         self._topics: frozenset[str] = frozenset()
@@ -178,6 +183,10 @@ class WireClient:
         if answer.error and answer.error not in SESSION_LOST:
             raise Unavailable(self.alias, f"broker {node} answers {code_name(answer.error)}")
         return answer
+
+    def end_fetch(self, node: int) -> None:
+        """Ends a broker's fetch without an answer, by closing its connection."""
+        self._client.hang_up(node, Traffic.FETCH)
 
     async def produce(
         self,

@@ -41,6 +41,7 @@ class _Source:
     """A cluster of one partition whose first leader is broken; metadata know the next one late."""
 
     alias = "A"
+    request_timeout_ms = 30_000
 
     def __init__(self, error: int) -> None:
         self.throttle = Throttle("A")
@@ -58,6 +59,9 @@ class _Source:
 
     def broker(self, node: int) -> int:
         return node
+
+    def end_fetch(self, node: int) -> None:
+        """What it is asked for takes no longer than its answers."""
 
     async def refresh(self) -> None:
         self.node = 2

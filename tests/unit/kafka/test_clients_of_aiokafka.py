@@ -9,6 +9,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from mm2.demo.broker_settings import HOST
 from mm2.kafka.connecting import connected
+from mm2.kafka.wire.nodes import NodesClient
 from tests.support.fenced_broker import fenced_broker
 
 
@@ -29,6 +30,31 @@ async def test_a_silent_bootstrap_server_does_not_hold_them_up(
         async with asyncio.timeout(30):
             await connected(client)
         await client.stop()
+
+
+async def test_the_same_metadata_are_not_asked_for_without_a_pause() -> None:
+    """aiokafka's consumers would, while a partition has no leader or is not there."""
+    async with fenced_broker() as broker:
+        broker.is_fenced = False
+        client = NodesClient(bootstrap_servers=f"{HOST}:{broker.port}")
+        await client.bootstrap()
+        await client.force_metadata_update()
+        began = asyncio.get_running_loop().time()
+        assert [await client.force_metadata_update() for _ in range(3)] == [True] * 3
+        assert asyncio.get_running_loop().time() - began > 0.25
+        await client.close()
+
+
+async def test_who_waits_for_metadata_hears_that_the_client_is_closed() -> None:
+    async with fenced_broker() as broker:
+        broker.is_fenced = False
+        client = NodesClient(bootstrap_servers=f"{HOST}:{broker.port}")
+        await client.bootstrap()
+        await client.force_metadata_update()
+        waiting = client.force_metadata_update()
+        await client.close()
+        async with asyncio.timeout(30):
+            assert not await waiting
 
 
 async def _say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

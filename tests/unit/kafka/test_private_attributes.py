@@ -24,7 +24,12 @@ _BY_NAME: Final = {"getattr", "setattr", "hasattr", "delattr", "attrgetter", "me
 _IMPORT: Final = re.compile(r"^\s*(from|import) aiokafka", re.MULTILINE)
 
 _OF_CLASSES: Final = {
-    "mm2.kafka.wire.nodes.NodesClient": {"_md_synchronizer", "_metadata_update", "_sync_task"},
+    "mm2.kafka.wire.nodes.NodesClient": {
+        "_md_synchronizer",
+        "_md_update_fut",
+        "_metadata_update",
+        "_sync_task",
+    },
 }
 
 _EXCHANGED: Final = {

@@ -13,10 +13,10 @@ from mm2.kafka.groups.membership import MemberTimes
 @pytest.mark.parametrize(
     ("said", "times"),
     [
-        ({}, (6_000, 1_000, 6_000)),
-        ({"session.timeout.ms": "20000"}, (20_000, 1_000, 20_000)),
+        ({}, (6_000, 2_000, 6_000)),
+        ({"session.timeout.ms": "20000"}, (20_000, 2_000, 20_000)),
         ({"session.timeout.ms": "9000", "heartbeat.interval.ms": "5000"}, (9_000, 3_000, 9_000)),
-        ({"rebalance.timeout.ms": " 45000 "}, (6_000, 1_000, 45_000)),
+        ({"rebalance.timeout.ms": " 45000 "}, (6_000, 2_000, 45_000)),
     ],
 )
 def test_what_the_user_says_counts(said: dict[str, str], times: tuple[int, int, int]) -> None:

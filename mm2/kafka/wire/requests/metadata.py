@@ -14,6 +14,7 @@ from types import SimpleNamespace
 from typing import ClassVar, Final, Self
 from uuid import UUID
 
+from aiokafka.errors import KafkaConnectionError
 from aiokafka.protocol.api import Request, Response
 
 from mm2.kafka.wire.frame import (
@@ -101,6 +102,23 @@ class Metadata:
     brokers: Sequence[BrokerMetadata]
     controller: int
     topics: Sequence[TopicMetadata]
+
+    def of_brokers(self) -> Self:
+        """
+        Refuses the answer of a broker that knows of none which serves clients, itself included.
+
+        Its controllers have fenced it: it starts, or was silent for longer than its session.
+        aiokafka would take topics for missing, and fail with an ``AssertionError`` for want of a
+        coordinator.
+
+        Raises:
+            KafkaConnectionError: it is such a broker.
+        """
+        if not self.brokers:
+            raise KafkaConnectionError(
+                "the cluster cannot be reached: whoever answers knows of no broker that serves"
+            )
+        return self
 
     def for_aiokafka(self) -> object:
         """The fields of a MetadataResponse that aiokafka's ``ClusterMetadata`` reads."""
