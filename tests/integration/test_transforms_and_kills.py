@@ -40,32 +40,54 @@ _CONNECT: Final = {
     "predicates.hasNew.type": "HasHeaderKey",
     "predicates.hasNew.name": "new",
 }
+_JSON: Final = {
+    "transforms": "mask,site,name",
+    "transforms.mask.type": "MaskField$Value",
+    "transforms.mask.fields": "iban",
+    "transforms.mask.replacement": "***",
+    "transforms.mask.predicate": "isTombstone",
+    "transforms.mask.negate": "true",
+    "transforms.site.type": "InsertField$Value",
+    "transforms.site.static.field": "site",
+    "transforms.site.static.value": "x",
+    "transforms.name.type": "ReplaceField$Value",
+    "transforms.name.renames": "n:number",
+    "predicates": "isTombstone",
+    "predicates.isTombstone.type": "RecordIsTombstone",
+}
 _TRANSFORMS: Final[Mapping[str, TransformSettings]] = {
+    "bytes": TransformSettings(),
     "function": TransformSettings(function=f"{_FUNCTIONS}:fan_out"),
     "connect": TransformSettings(connect=_CONNECT),
+    "json": TransformSettings(connect=_JSON),
     "handler": TransformSettings(handler="tests.support.user_handlers:fan_out"),
 }
 _Content = tuple[bytes | None, tuple[tuple[str, bytes | None], ...]]
 
 
-def _sample(number: int) -> Sample:
+def _sample(kind: str, number: int) -> Sample:
     """Every third has another header; every fifth, whose number says 0, has no value."""
     headers: tuple[tuple[str, bytes | None], ...] = (("old", b"o"),)
     if number % 3 == 0:
         headers = (*headers, ("new", None))
-    return Sample(value=None if number % 5 == 0 else b"%d" % number, headers=headers)
+    value = b'{"n": %d, "iban": "DE"}' % number if kind == "json" else b"%d" % number
+    return Sample(value=None if number % 5 == 0 else value, headers=headers)
 
 
 def _copies(kind: str, number: int) -> list[_Content]:
     """What is to become of it."""
-    sample = _sample(number)
-    if kind != "connect":
-        value = int(sample.value or b"0")
-        return [(b"%d.%d" % (value, copy), sample.headers) for copy in range(value % 4)]
-    if sample.value is None:
-        return []
-    kept = tuple(each for each in sample.headers if number % 3 or each[0] != "old")
-    return [(sample.value, (*kept, ("mark", b"x")))]
+    sample = _sample(kind, number)
+    match kind:
+        case "bytes":
+            return [(sample.value, sample.headers)]
+        case "json":
+            masked = b'{"number":%d,"iban":"***","site":"x"}' % number
+            return [(sample.value and masked, sample.headers)]
+        case "connect":
+            kept = tuple(each for each in sample.headers if number % 3 or each[0] != "old")
+            return [(sample.value, (*kept, ("mark", b"x")))] if sample.value else []
+    value = int(sample.value or b"0")
+    return [(b"%d.%d" % (value, copy), sample.headers) for copy in range(value % 4)]
 
 
 def _expected(kind: str, total: int) -> list[_Content]:
@@ -81,10 +103,10 @@ def _bench(
     return Bench(source, target, unique, topics, changes=changes, exactly_once=exactly_once)
 
 
-def _write(bench: Bench, first: int, count: int) -> int:
+def _write(bench: Bench, kind: str, first: int, count: int) -> int:
     """Writes numbered records; returns how many there are."""
     (topic,) = bench.topics
-    samples = [_sample(number) for number in range(first, first + count)]
+    samples = [_sample(kind, number) for number in range(first, first + count)]
     produce(bench.source.bootstrap, topic, samples, codec="lz4")
     return first + count
 
@@ -111,7 +133,7 @@ def test_killed_at_any_moment_it_loses_nothing_and_repeats_nothing(
     compile_columns()
     bench = _bench(cluster_a, cluster_b, unique, kind, exactly_once=exactly_once)
     (topic,), rng = bench.topics, random.Random(kills)
-    remote, total = bench.remote(topic), _write(bench, 0, 10)
+    remote, total = bench.remote(topic), _write(bench, kind, 0, 10)
 
     def end() -> int:
         return ends(cluster_b.bootstrap, [remote])[0]
@@ -121,7 +143,7 @@ def test_killed_at_any_moment_it_loses_nothing_and_repeats_nothing(
     for _ in range(kills):
         with bench.detached(columns=True):
             for _ in range(rng.randint(5, 25)):
-                total = _write(bench, total, rng.randint(1, 200))
+                total = _write(bench, kind, total, rng.randint(1, 200))
             aim = len(_expected(kind, total)) - rng.randint(0, 2_000)
             eventually(end, until=aim.__le__, timeout=60)
     with bench.running():
