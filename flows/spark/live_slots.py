@@ -20,6 +20,7 @@ import structlog
 from pyspark import SparkContext
 
 from flows.spark.decommissioning import begin_again, jobs_to_move
+from flows.spark.repeated_request import RepeatedRequest
 from flows.spark.spark_job import JVM_GONE, cancel, is_running
 from flows.spark.standalone_master import is_forgotten
 from flows.spark.warmth import Warmth, runs_empty_job
@@ -97,6 +98,7 @@ class LiveSlots:
         self._moves = moves
         self._waiting = WaitingJobs()
         self._restarts = RestartRule(is_patient=is_patient)
+        self._request = RepeatedRequest(threads)
         self._reported: set[str] = set()
         self._busy: set[str] = set()
         self._lost = self._times_restarted = self._moved = 0
@@ -146,6 +148,7 @@ class LiveSlots:
             now, submitted=submitted, running=seen.running, executors=executors
         )
         self._note(context, now, submitted, seen)
+        self._request.look(now, context, waits=not submitted <= seen.running)
         if late and seen.running:
             await self._make_do(context, late, seen.running)
         if self._moves:

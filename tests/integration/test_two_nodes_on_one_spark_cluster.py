@@ -16,44 +16,12 @@ from mm2.cli.mm2 import main
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, one_way, properties, worker_pids
-from tests.support.numbers import NumberReader
-from tests.support.records import create_topic
+from tests.support.numbered_copies import NumberedCopies
 from tests.support.spark_cluster import SparkCluster
-from tests.support.traffic import Traffic
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(300)]
 
-_PARTITIONS = 4
 _CORES = 2
-_GOES_ON_WITHIN_S = 150.0
-"""A node gives its flow away after half a minute, and another one's executors have to start."""
-
-
-class _Numbers:
-    """A topic to which numbers are written, and a reader of their copies."""
-
-    def __init__(self, source: Cluster, target: Cluster, topic: str, alias: str = "") -> None:
-        create_topic(source.bootstrap, topic, _PARTITIONS)
-        self.traffic = Traffic(source.bootstrap, {topic: _PARTITIONS}, at_once=2)
-        self._topic = topic
-        self._reader = NumberReader(target, f"{alias or source.name}.{topic}", _PARTITIONS)
-
-    def go_on(self) -> None:
-        """Waits until what is written from now on is copied, in each partition."""
-        number = self.traffic.sent[self._topic]
-
-        def have_come() -> bool:
-            self._reader.count()
-            return all(found and found[-1] >= number for found in self._reader.found)
-
-        eventually(have_come, timeout=_GOES_ON_WITHIN_S)
-
-    def check_that_all_came_once(self) -> None:
-        total = self.traffic.sent[self._topic]
-        self._reader.wait(total)
-        self._reader.catch_up()
-        wanted = [list(range(first, total, _PARTITIONS)) for first in range(_PARTITIONS)]
-        assert self._reader.found == wanted
 
 
 def _warm_by_leads(file: Path) -> dict[bool, bool]:
@@ -73,7 +41,7 @@ def test_the_second_takes_over_when_the_first_leaves_its_cores_and_not_before(
     tmp_path: Path,
     end: Callable[[Mirror], object],
 ) -> None:
-    numbers = _Numbers(cluster_a, cluster_b, unique)
+    numbers = NumberedCopies(cluster_a, cluster_b, unique)
     settings = {"B.exactly.once.source.support": "enabled", "tasks.max": str(_CORES)}
     with SparkCluster(workers=_CORES) as spark, ExitStack() as nodes:
         text = one_way(cluster_a, cluster_b, unique, {**spark.application, **settings})
@@ -106,7 +74,9 @@ def test_a_leader_that_loses_its_only_core_leaves_its_flow_to_a_node_with_cores(
     since_ms = time.time_ns() // 1_000_000
     aliases = [f"{letter}{unique[-8:]}" for letter in "XY"]
     topics = dict(zip(aliases, (f"{unique}-x", f"{unique}-y"), strict=True))
-    numbers = {alias: _Numbers(cluster_a, cluster_b, topics[alias], alias) for alias in aliases}
+    numbers = {
+        alias: NumberedCopies(cluster_a, cluster_b, topics[alias], alias) for alias in aliases
+    }
     settings = {
         **{f"{alias}->T.enabled": "true" for alias in aliases},
         **{f"{alias}->T.topics": topic for alias, topic in topics.items()},
