@@ -5,17 +5,23 @@ from __future__ import annotations
 import json
 import socket
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
 
 import psutil
 import pytest
 
+from mm2.demo.broker_settings import HOST, free_ports
 from mm2.demo.processes import Watched
 from tests.support.cluster import Cluster
-from tests.support.eventually import eventually
+from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.mirror import Mirror, one_way
-from tests.support.records import Sample, consume, create_topic, produce
+from tests.support.records import Sample, committed, consume, create_topic, produce
+from tests.support.spark_cluster import SparkCluster
 
 pytestmark = pytest.mark.spark
 
@@ -38,10 +44,10 @@ spark.app.name = of-the-file
 def _submitted(folder: Path, *options: str, text: str = _PROGRAM) -> Watched:
     file = folder / "mm2.properties"
     file.write_text(_NOBODY_LISTENS)
-    return Watched(_command(file, *options, text=text), folder / "mirror.log")
+    return Watched(_command(file, options, text=text), folder / "mirror.log")
 
 
-def _command(file: Path, *options: str, text: str = _PROGRAM) -> list[str]:
+def _command(file: Path, options: Sequence[str] = (), text: str = _PROGRAM) -> list[str]:
     program = file.with_name("mirror.py")
     program.write_text(text)
     script = str(Path(sys.executable).with_name("spark-submit"))
@@ -184,6 +190,66 @@ def test_events_of_tasks_are_in_its_log(
             lambda: _events(mirror), until=lambda found: "source.partitions_assigned" in found
         )
         assert mirror.stop() == 0
+
+
+@pytest.mark.broker
+def test_on_a_cluster_it_copies_with_the_settings_of_its_spark_defaults_until_it_is_stopped(
+    cluster_a: Cluster,
+    cluster_b: Cluster,
+    unique: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both it and the command line win over the file, of which the rest holds."""
+    create_topic(cluster_a.bootstrap, unique, 2)
+    samples = [Sample(value=b"%d" % n, partition=n % 2) for n in range(20)]
+    produce(cluster_a.bootstrap, unique, samples)
+    (port,) = free_ports(1)
+    with SparkCluster(workers=2) as spark:
+        defaults = {
+            **{key: value for key, value in spark.application.items() if key != "spark.master"},
+            "spark.app.name": "of-the-defaults",
+            "spark.executor.memory": "600m",
+            "spark.ui.enabled": "true",
+            "spark.ui.port": str(port),
+        }
+        lines = (f"{key} {value}\n" for key, value in defaults.items())
+        (tmp_path / "spark-defaults.conf").write_text("".join(lines))
+        monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+        monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
+        of_the_file = {
+            "spark.master": "local[1]",
+            "spark.app.name": "of-the-file",
+            "spark.executor.memory": "700m",
+            "spark.executor.heartbeatInterval": "4s",
+        }
+        text = one_way(cluster_a, cluster_b, unique, of_the_file)
+        command = partial(_command, options=["--master", spark.url])
+        with Mirror(tmp_path, text, command=command) as mirror:
+            found = consume(cluster_b.bootstrap, f"{cluster_a.name}.{unique}", len(samples))
+            (shown,) = _asked(port, "")
+            used = dict(_asked(port, f"/{shown['id']}/environment")["sparkProperties"])
+            memories = [_heap(each) for each in eventually(spark.executors)]
+            assert mirror.stop() == 0
+            mirror.wait_gone()
+        eventually(spark.executors, until=lambda left: not left)
+    assert {each.value for each in found} == {each.value for each in samples}
+    assert shown["name"] == "of-the-defaults"
+    assert used["spark.master"] == spark.url
+    assert used["spark.executor.heartbeatInterval"] == "4s"
+    assert set(memories) == {"-Xmx600M"}
+    assert len(committed(cluster_b.bootstrap, f"{cluster_a.name}.{unique}")) == len(samples)
+
+
+def _asked(port: int, path: str) -> Any:
+    """What Spark's interface tells of applications."""
+    with urlopen(f"http://{HOST}:{port}/api/v1/applications{path}", timeout=PATIENCE_S) as answer:
+        return json.load(answer)
+
+
+def _heap(executor: psutil.Process) -> str:
+    (option,) = [word for word in executor.cmdline() if word.startswith("-Xmx")]
+    return option
 
 
 def _events(mirror: Mirror) -> set[str]:
