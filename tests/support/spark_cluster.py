@@ -6,8 +6,8 @@ import os
 import shutil
 import signal
 import tempfile
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import STDOUT
 from subprocess import Popen as Process
@@ -125,6 +125,22 @@ class SparkCluster:
             with suppress(psutil.NoSuchProcess):
                 each.kill()
         worker.wait()
+
+    @contextmanager
+    def silent(self, worker: Process[bytes]) -> Iterator[list[psutil.Process]]:
+        """
+        Stops a worker with its executors, as a machine that hangs; at the end they go on.
+
+        Gives all of these processes, of which some may have ended by then.
+        """
+        family = [psutil.Process(worker.pid), *psutil.Process(worker.pid).children(recursive=True)]
+        freeze(*(each.pid for each in family))
+        try:
+            yield family
+        finally:
+            for each in family:
+                with suppress(psutil.NoSuchProcess):
+                    each.resume()
 
     def decommission_worker(self, worker: Process[bytes]) -> None:
         """
