@@ -32,6 +32,9 @@ _GOES_ON_S: Final = 3
 _BACK_WITHIN_S: Final = 240.0
 """A machine that does much else starts an executor in half a minute."""
 
+_LONGEST_GAP_S: Final = 30.0
+"""What users are promised, whatever was killed."""
+
 _EXECUTORS: Final = 20
 _WORKERS: Final = 5
 _MASTERS: Final = 3
@@ -176,3 +179,8 @@ def test_all_records_come_and_exactly_once_none_comes_twice(
     print(f"{mode}: {len(written)} records, {twice} twice, gaps (events, median, max) {rows}")  # noqa: T201
     assert copies.keys() == written
     assert mode == "disabled" or twice == 0
+    longest = max(max(each) for each in gaps.values())
+    assert longest <= _LONGEST_GAP_S, (
+        f"a partition got nothing for {longest:.1f} s, and is to get copies again within"
+        f" {_LONGEST_GAP_S:.0f} s, whatever was killed: {rows}"
+    )
