@@ -25,6 +25,7 @@ _SECOND_COMPILER_LATER: Final = (
 )
 """Twenty times its defaults: what each record needs is there at once, what a start needs never."""
 
+_TIMEOUT: Final = "spark.network.timeout"
 _OFF_LOCAL: Final = {
     # One task is one process; an executor of several cores would have all tasks die with it.
     "spark.executor.cores": "1",
@@ -33,11 +34,14 @@ _OFF_LOCAL: Final = {
     "spark.executor.memoryOverhead": "512m",
     # Its JVM starts with half of the CPU time, which is what a task waits for after a loss.
     "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData",
-    # Executors of a machine that vanished count as lost after 30 to 40 s: Spark's own is minutes.
-    "spark.executor.heartbeatInterval": "5s",
-    "spark.network.timeout": "30s",
-    "spark.network.timeoutInterval": "5s",
+    # Executors of a machine that vanished count as lost after 12 to 15 s: Spark's own is minutes.
+    "spark.executor.heartbeatInterval": "3s",
+    _TIMEOUT: "30s",
+    "spark.network.timeoutInterval": "3s",
 }
+_SILENT: Final = {"spark.storage.blockManagerHeartbeatTimeoutMs": "12s"}
+"""Where the user does not say after what time an executor counts as lost."""
+
 WITH_SQL: Final = {
     # Over TCP each answer would wait for a delayed acknowledgement, about 40 ms.
     "spark.python.unix.domain.socket.enabled": "true",
@@ -98,8 +102,9 @@ def spark_settings(user: Mapping[str, str], *, has_sql: bool = False) -> dict[st
     if is_in_process(settings.get("spark.master", DEFAULT_MASTER)):
         return settings
     on_demand = {} if _FIXED in user else _ON_DEMAND
+    silent = {} if _TIMEOUT in user else _SILENT
     of_executors = {**_OFF_LOCAL, **(_OFF_LOCAL_WITH_SQL if has_sql else {})}
-    return {**of_executors, **on_demand, **_protection(settings), **settings}
+    return {**of_executors, **silent, **on_demand, **_protection(settings), **settings}
 
 
 def _protection(settings: Mapping[str, str]) -> dict[str, str]:

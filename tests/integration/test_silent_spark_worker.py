@@ -18,8 +18,8 @@ from tests.support.spark_cluster import SparkCluster
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.thorough, pytest.mark.timeout(600)]
 
 _TASKS = 2
-_BACK_WITHIN_S = 75.0
-"""Spark knows it after 40 s, fewer tasks take all partitions after 15 s, and executors start."""
+_BACK_WITHIN_S = 45.0
+"""Spark knows it after 15 s, fewer tasks take all partitions after 15 s, and an executor starts."""
 
 
 @pytest.mark.parametrize("workers", [_TASKS, _TASKS + 1], ids=["no-room", "room"])
