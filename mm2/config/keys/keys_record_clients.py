@@ -76,7 +76,7 @@ PRODUCER_KEYS: Final = (
         check=between(1, 17)),
     _key("compression.zstd.level", Type.INT, "3",
         "Level for compression.type=zstd: -131072 to 22.", check=between(-131072, 22)),
-    _key("batch.size", Type.INT, "524288",
+    _key("batch.size", Type.INT, "983040",
         "Most bytes of batches that are made into one: because they are small, not compressed, or"
         " must be re-encoded anyway. Larger batches are copied as they are. Java's default is"
         " 16384.", check=between(0), field="batch_size"),

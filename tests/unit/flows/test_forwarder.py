@@ -59,23 +59,23 @@ def test_compressed_batches_become_one_of_less_than_others() -> None:
     """Unpacked they are larger, and may be larger than is allowed."""
     bench, plain = IntakeBench(), IntakeBench()
     for codec, each in ((4, bench), (0, plain)):
-        values = [random.Random(n).randbytes(15 << 10) for n in range(40)]
+        values = [random.Random(n).randbytes(15 << 10) for n in range(80)]
         batches = [
             write_batch([Plain(offset=n, value=value)], codec_number=codec)
             for n, value in enumerate(values)
         ]
         each.take(*batches)
-        assert [offset for sent in each.sent for offset in sent] == [*range(40)]
+        assert [offset for sent in each.sent for offset in sent] == [*range(80)]
     assert {len(sent) for sent in bench.sent} == {8}
-    assert [len(sent) for sent in plain.sent] == [33, 7]
+    assert [len(sent) for sent in plain.sent] == [63, 17]
 
 
 def test_large_uncompressed_batches_become_one() -> None:
     compile_now()
     bench = IntakeBench()
-    bench.take(*(write_batch([Plain(offset=n, value=b"v" * (120 << 10))]) for n in range(6)))
+    bench.take(*(write_batch([Plain(offset=n, value=b"v" * (220 << 10))]) for n in range(6)))
     assert bench.sent == [[0, 1, 2, 3], [4, 5]]
-    assert [record.value for record in bench.records] == [b"v" * (120 << 10)] * 6
+    assert [record.value for record in bench.records] == [b"v" * (220 << 10)] * 6
 
 
 def test_what_cannot_be_read_behind_the_position_has_nothing_sent_again() -> None:
