@@ -47,6 +47,7 @@ class NotingListener:
 
 class _Source:
     alias = "source"
+    request_timeout_ms = 30_000
 
     def __init__(self) -> None:
         self.throttle = Throttle(self.alias)
@@ -54,6 +55,9 @@ class _Source:
 
     async def track(self, topics: Iterable[str]) -> None:
         pass
+
+    def end_fetch(self, node: int) -> None:
+        """What it is asked for takes no longer than its answers."""
 
     def leader(self, where: TopicPartition) -> int:
         del where

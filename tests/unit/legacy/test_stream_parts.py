@@ -44,9 +44,13 @@ class _Source:
     """One partition, of which retention has left the offsets from 50 on."""
 
     alias = "source"
+    request_timeout_ms = 30_000
 
     def __init__(self) -> None:
         self.throttle = Throttle(self.alias)
+
+    def end_fetch(self, node: int) -> None:
+        """What it is asked for takes no longer than its answers."""
 
     def leader(self, where: TopicPartition) -> int:
         del where
