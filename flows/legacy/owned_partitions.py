@@ -143,7 +143,6 @@ class OwnedPartitions:
             for where, number in asked.items():
                 if where not in unknown:
                     begun += await self._take_on(where, number, known.get(where))
-            self.fetcher.changed()
             return begun, cause
 
     async def _take_on(self, where: TopicPartition, number: int, offset: int | None) -> bool:
@@ -158,6 +157,7 @@ class OwnedPartitions:
             if isinstance(self.store, BothStores):
                 mirrored.progress.require_commit()  # one of them may not have it
         self.partitions[where] = mirrored
+        self.fetcher.changed()  # the next one may have to wait for its sender
         return True
 
     def _is_known(self, where: TopicPartition) -> bool:

@@ -25,7 +25,6 @@ _SECOND_COMPILER_LATER: Final = (
 )
 """Twenty times its defaults: what each record needs is there at once, what a start needs never."""
 
-_TIMEOUT: Final = "spark.network.timeout"
 _OFF_LOCAL: Final = {
     # One task is one process; an executor of several cores would have all tasks die with it.
     "spark.executor.cores": "1",
@@ -36,11 +35,17 @@ _OFF_LOCAL: Final = {
     "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData",
     # Executors of a machine that vanished count as lost after 12 to 15 s: Spark's own is minutes.
     "spark.executor.heartbeatInterval": "3s",
-    _TIMEOUT: "30s",
+    "spark.network.timeout": "30s",
     "spark.network.timeoutInterval": "3s",
 }
 _SILENT: Final = {"spark.storage.blockManagerHeartbeatTimeoutMs": "12s"}
-"""Where the user does not say after what time an executor counts as lost."""
+"""Where the user says nothing of how long executors may be silent."""
+
+_OF_SILENCE: Final = {
+    "spark.executor.heartbeatInterval",
+    "spark.network.timeout",
+    "spark.network.timeoutInterval",
+}
 
 WITH_SQL: Final = {
     # Over TCP each answer would wait for a delayed acknowledgement, about 40 ms.
@@ -102,7 +107,7 @@ def spark_settings(user: Mapping[str, str], *, has_sql: bool = False) -> dict[st
     if is_in_process(settings.get("spark.master", DEFAULT_MASTER)):
         return settings
     on_demand = {} if _FIXED in user else _ON_DEMAND
-    silent = {} if _TIMEOUT in user else _SILENT
+    silent = {} if _OF_SILENCE & user.keys() else _SILENT
     of_executors = {**_OFF_LOCAL, **(_OFF_LOCAL_WITH_SQL if has_sql else {})}
     return {**of_executors, **silent, **on_demand, **_protection(settings), **settings}
 

@@ -56,8 +56,9 @@ class _Source:
     async def track(self, topics: Iterable[str]) -> None:
         pass
 
-    def end_fetch(self, node: int) -> None:
+    def end_fetch(self, node: int) -> bool:
         """What it is asked for takes no longer than its answers."""
+        return False
 
     def leader(self, where: TopicPartition) -> int:
         del where

@@ -17,7 +17,7 @@ import structlog
 
 from flows.source.fetch.fetch_linger import TRICKLE_BYTES, FetchLinger
 from flows.source.fetch.fetch_spec import FetchSpec
-from flows.source.fetch.long_polls import LongPolls, idle_wait_ms
+from flows.source.fetch.long_polls import LongPolls
 from flows.source.fetch.memory_budget import MemoryBudget
 from flows.source.fetch.position_check import PositionValidator
 from flows.source.fetch.rate_limit import RateLimit
@@ -48,8 +48,7 @@ class Fetcher:
     """
     Fetches partitions, with one loop for each broker.
 
-    The client's tracked topics must cover ``partitions``. These may change at any time, followed by
-    ``changed()``.
+    The client must track the topics of ``partitions``; these may change, followed by ``changed()``.
 
     Callbacks: ``on_answer`` gets each partition that has an answer, whatever that is; ``take``
     gets the records of a partition, in order, and moves its position; ``stop`` gets a partition
@@ -89,8 +88,7 @@ class Fetcher:
         self._freed = asyncio.Event()
         self._stale = asyncio.Event()
         self._loops: dict[int, asyncio.Task[None]] = {}
-        self._idle_wait_ms = idle_wait_ms(spec.data, client.request_timeout_ms)
-        self._polls = LongPolls(spec.data.fetch_wait_ms / 1000, client.end_fetch)
+        self._polls = LongPolls(spec, client)
         # Connections of their own: one may be refused while the other goes on.
         self._failing: set[int] = set()
         self._not_validating: set[int] = set()
@@ -98,10 +96,13 @@ class Fetcher:
 
     def changed(self) -> None:
         """Partitions came or went, or have new leaders, or another position."""
+        self._look_again()
+        self._polls.end()
+
+    def _look_again(self) -> None:
         self._generation += 1
         self._changed.set()
         self._freed.set()
-        self._polls.end()
 
     def acknowledged(self) -> None:
         """Bytes became free."""
@@ -113,10 +114,8 @@ class Fetcher:
             group.create_task(self._follow_leaders(), name="source-leaders")
             while True:
                 self._changed.clear()
-                partitions = self._partitions.items()
-                readers = {
-                    self._replicas.reader(p) for p, m in partitions if not m.validation.is_missing
-                }
+                there = (p for p, m in self._partitions.items() if not m.validation.is_missing)
+                readers = {*self._replicas.readers(there).values()}
                 for node in readers - {None}:
                     if node is not None and (node not in self._loops or self._loops[node].done()):
                         task = group.create_task(self._follow(node), name=f"fetch-{node}")
@@ -215,14 +214,12 @@ class Fetcher:
         self, node: int, reading: NodeReading, linger: FetchLinger, *, most: float
     ) -> None:
         reserved = await self._budget.acquire(int(min(most, self._share())))
-        wait_ms = reading.wait_ms(self._settings, self._idle_wait_ms, self._replicas.rack)
-        request = reading.next_request(
-            self._settings, wait_ms=wait_ms, max_bytes=reserved, rack=self._replicas.rack
-        )
+        wait_ms = reading.wait_ms(self._settings.fetch_wait_ms, self._polls.wait_ms(node))
+        request = reading.next_request(self._settings, wait_ms, reserved, self._replicas.rack)
         answer, takes_ids = None, True
         began = asyncio.get_running_loop().time()
         try:
-            answer = await self._polls.answer(node, self._client.fetch(node, request))
+            answer = await self._polls.answer(node, self._client.fetch(node, request), wait_ms)
         except NoTopicIds:
             takes_ids = False
             raise
@@ -291,10 +288,13 @@ class Fetcher:
         """Refreshes metadata when asked to, a few times a second at most."""
         while True:
             await self._stale.wait()
+            readers = self._replicas.readers(self._partitions)
             try:
                 await self._client.refresh()
             except Unavailable as error:
                 log.warning("source.unavailable", error=str(error))
-            self.changed()
+            self._look_again()
+            if self._replicas.readers(self._partitions) != readers:
+                self._polls.end()
             await asyncio.sleep(_BACKOFF_S)
             self._stale.clear()

@@ -1,5 +1,5 @@
 """
-Fetches that wait for longer than others, because nothing is expected, and how they end early.
+Fetches that wait for longer than ``fetch.max.wait.ms`` while nothing is expected.
 
 A broker answers as soon as there is a record, so that the wait only says how often it answers that
 there is none. It answers one request of a connection after the other: what is to be fetched besides
@@ -9,12 +9,13 @@ would have to wait, too. So the connection is closed then, and the next fetch be
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import Final
 
-from mm2.config.record_clients import DataSettings
+from flows.source.fetch.fetch_spec import FetchSpec
 from mm2.errors import Unavailable
 from mm2.kafka.wire.requests.fetch import FetchAnswer
+from mm2.kafka.wire.wire_client import WireClient
 
 _IDLE_WAIT_MS: Final = 5_000
 """Less than the silence after which a broker is taken to be gone."""
@@ -23,44 +24,55 @@ _TIMES_LONGER: Final = 2
 """So much longer a request may take at least."""
 
 
-def idle_wait_ms(settings: DataSettings, request_timeout_ms: int) -> int:
-    """
-    How long a broker may wait where nothing is under way.
-
-    One that waits for more than a byte waits for ``fetch.max.wait.ms``, as the user says.
-    """
-    if settings.fetch_min_bytes > 1:
-        return settings.fetch_wait_ms
-    return max(settings.fetch_wait_ms, min(_IDLE_WAIT_MS, request_timeout_ms // _TIMES_LONGER))
-
-
 class LongPolls:
     """
     The long fetches that are under way, one for each broker at most.
 
     Args:
-        least_s: a fetch is not ended before it has taken so long.
-        hang_up: closes the connection that a broker's fetches take.
+        spec: a fetch is not ended before it has taken ``fetch.max.wait.ms``.
+        client: of the source.
     """
 
-    def __init__(self, least_s: float, hang_up: Callable[[int], None]) -> None:
-        self._least_s = least_s
-        self._hang_up = hang_up
+    def __init__(self, spec: FetchSpec, client: WireClient) -> None:
+        self._usual_ms = self._longest_ms = spec.data.fetch_wait_ms
+        # A broker that waits for more bytes waits as the user says. Followers of older brokers do
+        # not answer when a record has become readable meanwhile.
+        if spec.data.fetch_min_bytes <= 1 and not spec.rack:
+            most_ms = min(_IDLE_WAIT_MS, client.request_timeout_ms // _TIMES_LONGER)
+            self._longest_ms = max(self._usual_ms, most_ms)
+        self._hang_up = client.end_fetch
         self._began: dict[int, float] = {}
         self._ending: dict[int, asyncio.TimerHandle] = {}
+        self._ended: set[int] = set()
 
-    async def answer(self, node: int, fetch: Awaitable[FetchAnswer]) -> FetchAnswer | None:
+    def wait_ms(self, node: int) -> int:
+        """
+        How long a broker may wait where nothing is under way.
+
+        Not long if its last fetch was ended: what was answered meanwhile comes with the next one.
+        """
+        return self._usual_ms if node in self._ended else self._longest_ms
+
+    async def answer(
+        self, node: int, fetch: Awaitable[FetchAnswer], wait_ms: int
+    ) -> FetchAnswer | None:
         """
         Waits for what a broker answers; None if the fetch was ended.
+
+        Args:
+            wait_ms: for how long the broker may wait.
 
         Raises:
             Unavailable: no answer, for another reason.
         """
+        self._ended.discard(node)
+        if wait_ms <= self._usual_ms:
+            return await fetch
         self._began[node] = asyncio.get_running_loop().time()
         try:
             return await fetch
         except Unavailable:
-            if node not in self._ending:
+            if node not in self._ended:
                 raise
             return None
         finally:
@@ -70,6 +82,14 @@ class LongPolls:
 
     def end(self) -> None:
         """Ends all that are under way, soon."""
+        loop = asyncio.get_running_loop()
         for node in self._began.keys() - self._ending.keys():
-            at = self._began[node] + self._least_s
-            self._ending[node] = asyncio.get_running_loop().call_at(at, self._hang_up, node)
+            at = max(loop.time(), self._began[node] + self._usual_ms / 1000)
+            self._ending[node] = loop.call_at(at, self._end, node)
+
+    def _end(self, node: int) -> None:
+        if self._hang_up(node):
+            self._ended.add(node)
+        else:  # it is being connected to
+            again_s = self._usual_ms / 1000
+            self._ending[node] = asyncio.get_running_loop().call_later(again_s, self._end, node)

@@ -8,7 +8,7 @@ is asked in any case: it may know of a better one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -56,6 +56,10 @@ class ReadReplicas:
                 return node
             del self._preferred[partition]
         return self.leader(partition)
+
+    def readers(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int | None]:
+        """The node to ask for each of some partitions."""
+        return {partition: self.reader(partition) for partition in partitions}
 
     def prefer(self, partition: TopicPartition, node: int) -> bool:
         """

@@ -32,14 +32,13 @@ class NodeReading:
 
     Attributes:
         are_waiting: whether partitions are left out because they lack room or are paused.
-        are_complete: whether no partition is left out, for whatever reason.
     """
 
     def __init__(
         self, max_partition_bytes: int, may_fetch: Callable[[MirroredPartition], bool]
     ) -> None:
         self.session = FetchSession(max_partition_bytes)
-        self.are_waiting, self.are_complete = False, True
+        self.are_waiting = False
         self._may_fetch = may_fetch
         self._all: dict[TopicPartition, MirroredPartition] = {}
         self._active: dict[TopicPartition, MirroredPartition] = {}
@@ -71,7 +70,7 @@ class NodeReading:
 
     def sort(self) -> None:
         """Decides what is fetched next."""
-        self.are_waiting, self.are_complete = False, True
+        self.are_waiting = False
         for source, partition in list(self._active.items()):
             if self._may_fetch(partition):
                 # The batch behind a damaged one shows where that ends.
@@ -81,22 +80,25 @@ class NodeReading:
                     partition.validation.topic_id,
                     doublings=min(partition.fetch.failed_reads, _MOST_DOUBLINGS),
                 )
-                if not partition.progress.queued:
+                if not partition.progress.is_under_way:
                     del self._active[source]
             else:
                 self.session.drop(source)
-                self.are_complete = False
                 self.are_waiting |= partition.error is None and partition.remote.is_there
 
-    def wait_ms(self, settings: DataSettings, idle_wait_ms: int, rack: str) -> int:
-        """How long the next fetch may wait for records."""
+    def wait_ms(self, usual_ms: int, idle_ms: int) -> int:
+        """
+        How long the next fetch may wait for records.
+
+        Args:
+            idle_ms: where all partitions are fetched, and nothing is under way that may come back.
+        """
         if self.are_waiting:
             return _SHORT_WAIT_MS
-        # Followers of older brokers do not answer when a record has become readable meanwhile.
-        return idle_wait_ms if self.are_complete and not rack else settings.fetch_wait_ms
+        return usual_ms if self._active else idle_ms
 
     def next_request(
-        self, settings: DataSettings, *, wait_ms: int, max_bytes: int, rack: str
+        self, settings: DataSettings, wait_ms: int, max_bytes: int, rack: str
     ) -> FetchRequest:
         """The next fetch of the session; its outcome must be given to ``session.answered``."""
         step = self.session.next()

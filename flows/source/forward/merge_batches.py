@@ -18,7 +18,7 @@ from flows.source.fetch.contiguous_batches import MOST_RECORDS, ContiguousBatche
 from flows.source.forward.record_batch import Batch, CorruptBatch
 from mm2.kafka.wire.compression import GZIP, MOST_PLAIN, NONE, UNCOMPRESSED, Compression
 
-MOST_BYTES: Final = 960 << 10
+MOST_BYTES: Final = 896 << 10
 """
 Of batches that are made into one: a little less than brokers take by default (1,048,588), and than
 many are set to (1,000,000).

@@ -115,10 +115,12 @@ class TopicMonitor:
 
     async def _check_remotes(self, partitions: Sequence[MirroredPartition]) -> None:
         before = [(p.remote.is_there, p.validation.is_valid) for p in partitions]
-        await self._remote.check(partitions)
-        # One that begins again in a new remote topic is there as it was before.
-        if before != [(p.remote.is_there, p.validation.is_valid) for p in partitions]:
-            self._changed()
+        try:
+            await self._remote.check(partitions)
+        finally:
+            # One that begins again in a new remote topic is there as it was before.
+            if before != [(p.remote.is_there, p.validation.is_valid) for p in partitions]:
+                self._changed()
 
     async def _check_topics(self, partitions: Sequence[MirroredPartition]) -> None:
         ends = [partition.fetch.end for partition in partitions]

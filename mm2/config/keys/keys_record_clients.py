@@ -53,7 +53,7 @@ CONSUMER_KEYS: Final = (
     _key("fetch.min.bytes", Type.INT, "1", "A broker answers when it has so much.",
         check=between(0), field="fetch_min_bytes"),
     _key("fetch.max.wait.ms", Type.INT, "500",
-        "Or after this time. While nothing is under way and a single byte is enough, it is up to"
+        "Or after this time. While nothing is under way and a single byte is enough, it may be"
         " 5000; a record is answered at once.", check=between(0),
         field="fetch_wait_ms", convert=_as_it_is),
     _key("isolation.level", Type.STRING, "read_uncommitted",
@@ -76,7 +76,7 @@ PRODUCER_KEYS: Final = (
         check=between(1, 17)),
     _key("compression.zstd.level", Type.INT, "3",
         "Level for compression.type=zstd: -131072 to 22.", check=between(-131072, 22)),
-    _key("batch.size", Type.INT, "983040",
+    _key("batch.size", Type.INT, "917504",
         "Most bytes of batches that are made into one: because they are small, not compressed, or"
         " must be re-encoded anyway. Larger batches are copied as they are. Java's default is"
         " 16384.", check=between(0), field="batch_size"),

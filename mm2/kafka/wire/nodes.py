@@ -64,6 +64,7 @@ class NodesClient(AIOKafkaClient):
         self._brokers: Mapping[int, BrokerMetadata] = {}
         self._known: Mapping[str, TopicMetadata] = {}
         self._asked, self._asked_at = frozenset[str](), float("-inf")
+        self._is_closed = False
         self.cluster_id = ""
 
     async def bootstrap(self) -> None:
@@ -74,6 +75,8 @@ class NodesClient(AIOKafkaClient):
             NotLetIn: one does, and does not let us in.
             KafkaConnectionError: none does, or none knows of a broker that serves.
         """
+        if self._is_closed:
+            raise errors.KafkaConnectionError("the client is closed")
         attempts = [partial(self._bootstrap_from, host, port) for host, port, _ in self.hosts]
         metadata = await first_success(attempts, patience_s=_NEXT_AFTER_S)
         self.cluster.update_metadata(metadata.for_aiokafka())
@@ -187,6 +190,7 @@ class NodesClient(AIOKafkaClient):
 
     async def close(self) -> None:
         """Closes all connections; ends when they are closed."""
+        self._is_closed = True
         await super().close()
         if self._md_update_fut is not None and not self._md_update_fut.done():
             self._md_update_fut.set_result(False)  # who waits for it would wait for ever
@@ -235,11 +239,13 @@ class NodesClient(AIOKafkaClient):
         """Whether any broker answers; all are asked at the same time."""
         return await self._query_metadata((), patience_s=0) is not None
 
-    def hang_up(self, node: int, group: int) -> None:
-        """Closes the connection of one kind of traffic; the next request makes another one."""
+    def hang_up(self, node: int, group: int) -> bool:
+        """Closes a connection of one kind of traffic, if there is one; says if there was."""
         connection = self._channels[node, group].connection
-        if connection is not None:
-            connection.close()
+        if connection is None or not connection.connected():
+            return False
+        connection.close()
+        return True
 
     def close_silent(self) -> None:
         """Closes connections that owe an answer for longer than any long poll lasts."""

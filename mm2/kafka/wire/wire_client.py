@@ -184,9 +184,9 @@ class WireClient:
             raise Unavailable(self.alias, f"broker {node} answers {code_name(answer.error)}")
         return answer
 
-    def end_fetch(self, node: int) -> None:
-        """Ends a broker's fetch without an answer, by closing its connection."""
-        self._client.hang_up(node, Traffic.FETCH)
+    def end_fetch(self, node: int) -> bool:
+        """Ends a broker's fetch, by closing its connection; says if there was a connection."""
+        return self._client.hang_up(node, Traffic.FETCH)
 
     async def produce(
         self,

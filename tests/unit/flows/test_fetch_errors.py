@@ -60,8 +60,9 @@ class _Source:
     def broker(self, node: int) -> int:
         return node
 
-    def end_fetch(self, node: int) -> None:
+    def end_fetch(self, node: int) -> bool:
         """What it is asked for takes no longer than its answers."""
+        return False
 
     async def refresh(self) -> None:
         self.node = 2

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
-from flows.source.fetch.long_polls import LongPolls, idle_wait_ms
+from flows.source.fetch.fetch_spec import FetchSpec
+from flows.source.fetch.long_polls import LongPolls
 from flows.source.fetch.reading import NodeReading
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.monitor.remote_state import RemoteState
@@ -16,77 +19,99 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.core.positions.log_identity import Lineage
 from mm2.errors import Unavailable
 from mm2.kafka.wire.requests.fetch import FetchAnswer
+from mm2.kafka.wire.wire_client import WireClient
 from tests.support.specs import sample_spec
 from tests.support.virtual_time import run
 
-_DATA = sample_spec().data
 _WHERE = TopicPartition(TopicName("t"), 0)
-
-
-@pytest.mark.parametrize(
-    ("wait_ms", "min_bytes", "timeout_ms", "expected"),
-    [
-        pytest.param(500, 1, 30_000, 5_000, id="a-record-ends-the-wait"),
-        pytest.param(9_000, 1, 30_000, 9_000, id="never-shorter-than-the-user-says"),
-        pytest.param(500, 2, 30_000, 500, id="a-record-does-not-end-the-wait"),
-        pytest.param(500, 1, 3_000, 1_500, id="the-answer-comes-in-time"),
-    ],
-)
-def test_where_nothing_is_under_way_brokers_wait_for_longer(
-    wait_ms: int, min_bytes: int, timeout_ms: int, expected: int
-) -> None:
-    settings = replace(_DATA, fetch_wait_ms=wait_ms, fetch_min_bytes=min_bytes)
-    assert idle_wait_ms(settings, timeout_ms) == expected
-
-
-@pytest.mark.parametrize(
-    ("error", "rack", "has_room", "expected"),
-    [
-        pytest.param(None, "", True, 5_000, id="all-are-fetched"),
-        pytest.param(None, "here", True, 500, id="a-follower-is-read"),
-        pytest.param(None, "", False, 20, id="a-partition-waits"),
-        pytest.param("it is damaged", "", False, 500, id="a-partition-has-failed"),
-    ],
-)
-def test_only_a_leader_all_of_whose_partitions_are_fetched_is_asked_to_wait_for_longer(
-    error: str | None, rack: str, expected: int, *, has_room: bool
-) -> None:
-    sender = PartitionSender(_WHERE)
-    partition = MirroredPartition(_WHERE, sender, remote=RemoteState(is_there=True))
-    partition.continue_from(9, Lineage())
-    partition.error = error
-    reading = NodeReading(1 << 20, lambda _: has_room)
-    reading.assign([partition], 1, 0.0)
-    reading.sort()
-    settings = replace(_DATA, fetch_wait_ms=500)
-    assert reading.wait_ms(settings, 5_000, rack) == expected
-
-
+_NODE = 1
 _ANSWER = FetchAnswer(0, 0, 0, [])
 
 
 class _Broker:
-    """Answers a fetch after some seconds, unless its connection is closed."""
+    """
+    Answers a fetch after some seconds, unless its connection is closed.
 
-    def __init__(self) -> None:
+    Attributes:
+        has_connection: whether it can be closed.
+    """
+
+    def __init__(
+        self, *, min_bytes: int = 1, wait_ms: int = 500, timeout_ms: int = 30_000, rack: str = ""
+    ) -> None:
+        self.request_timeout_ms = timeout_ms
         self.closed = asyncio.Event()
-        self.polls = LongPolls(0.5, lambda _: self.closed.set())
+        self.has_connection = True
+        data = replace(sample_spec().data, fetch_wait_ms=wait_ms, fetch_min_bytes=min_bytes)
+        spec = cast("FetchSpec", SimpleNamespace(data=data, rack=rack))
+        self.polls = LongPolls(spec, cast("WireClient", self))
 
-    async def fetch(self, takes_s: float) -> FetchAnswer:
+    def end_fetch(self, node: int) -> bool:
+        assert node == _NODE
+        if self.has_connection:
+            self.closed.set()
+        return self.has_connection
+
+    async def _answer(self, takes_s: float) -> FetchAnswer:
         try:
             async with asyncio.timeout(takes_s):
                 await self.closed.wait()
         except TimeoutError:
             return _ANSWER
+        self.closed.clear()
         raise Unavailable("A", "the connection was closed")
 
-    async def changed_after(self, change_s: float, *, takes_s: float) -> tuple[bool, float]:
-        """Whether there is an answer, and after how many seconds."""
+    async def fetch(
+        self, takes_s: float, *, change_s: float = 1_000, wait_ms: int = 5_000
+    ) -> tuple[bool, float]:
+        """Whether there is an answer, and after how many seconds, if something changes."""
         loop = asyncio.get_running_loop()
         began = loop.time()
-        loop.call_at(began + change_s, self.polls.end)
-        answer = await self.polls.answer(1, self.fetch(takes_s))
+        change = loop.call_at(began + change_s, self.polls.end)
+        answer = await self.polls.answer(_NODE, self._answer(takes_s), wait_ms)
+        change.cancel()
         return answer is _ANSWER, round(loop.time() - began, 6)
+
+
+@pytest.mark.parametrize(
+    ("broker", "expected"),
+    [
+        pytest.param({}, 5_000, id="a-record-ends-the-wait"),
+        pytest.param({"wait_ms": 9_000}, 9_000, id="never-shorter-than-the-user-says"),
+        pytest.param({"min_bytes": 2}, 500, id="a-record-does-not-end-the-wait"),
+        pytest.param({"timeout_ms": 3_000}, 1_500, id="the-answer-comes-in-time"),
+        pytest.param({"rack": "here"}, 500, id="followers-are-read"),
+    ],
+)
+def test_where_nothing_is_under_way_brokers_wait_for_longer(
+    broker: dict[str, int], expected: int
+) -> None:
+    assert _Broker(**broker).polls.wait_ms(_NODE) == expected  # type: ignore[arg-type]  # by names
+
+
+@pytest.mark.parametrize(
+    ("state", "has_room", "expected"),
+    [
+        pytest.param("idle", True, 5_000, id="nothing-is-under-way"),
+        pytest.param("queued", True, 500, id="records-may-be-fetched-again"),
+        pytest.param("uncommitted", True, 500, id="a-transaction-is-open"),
+        pytest.param("failed", False, 500, id="a-partition-has-failed"),
+        pytest.param("idle", False, 20, id="a-partition-waits"),
+    ],
+)
+def test_only_where_all_partitions_are_idle_a_broker_is_asked_to_wait_for_longer(
+    state: str, expected: int, *, has_room: bool
+) -> None:
+    sender = PartitionSender(_WHERE)
+    partition = MirroredPartition(_WHERE, sender, remote=RemoteState(is_there=True))
+    partition.continue_from(9, Lineage())
+    partition.progress.queued = int(state == "queued")
+    partition.progress.uncommitted = int(state == "uncommitted")
+    partition.error = "it is damaged" if state == "failed" else None
+    reading = NodeReading(1 << 20, lambda _: has_room)
+    reading.assign([partition], 1, 0.0)
+    reading.sort()
+    assert reading.wait_ms(500, 5_000) == expected
 
 
 @pytest.mark.parametrize(
@@ -100,23 +125,52 @@ class _Broker:
 def test_a_change_ends_a_long_fetch(
     change_s: float, takes_s: float, expected: tuple[bool, float]
 ) -> None:
-    assert run(_Broker().changed_after(change_s, takes_s=takes_s)) == expected
+    assert run(_Broker().fetch(takes_s, change_s=change_s)) == expected
+
+
+def test_a_change_does_not_end_a_fetch_that_is_not_long() -> None:
+    """Its answer may be large, and changes may come each second."""
+    assert run(_Broker().fetch(3, change_s=1, wait_ms=500)) == (True, 3.0)
+
+
+def test_behind_a_fetch_that_was_ended_the_next_one_is_not_long() -> None:
+    """Each second fetch brings what is there, however often something changes."""
+
+    async def waits() -> list[int]:
+        broker = _Broker()
+        await broker.fetch(5, change_s=1)
+        ended = broker.polls.wait_ms(_NODE)
+        await broker.fetch(0.1, wait_ms=ended)
+        return [ended, broker.polls.wait_ms(_NODE)]
+
+    assert run(waits()) == [500, 5_000]
+
+
+def test_a_fetch_that_is_not_sent_yet_is_ended_when_there_is_a_connection() -> None:
+    async def ended() -> tuple[bool, float]:
+        broker = _Broker()
+        broker.has_connection = False
+        loop = asyncio.get_running_loop()
+        loop.call_later(2.1, setattr, broker, "has_connection", True)
+        return await broker.fetch(5, change_s=1)
+
+    assert run(ended()) == (False, 2.5)
 
 
 def test_the_next_fetch_is_not_ended_by_an_earlier_change() -> None:
-    async def both() -> bool:
+    async def both() -> tuple[bool, float]:
         broker = _Broker()
-        await broker.changed_after(0.1, takes_s=0.2)
-        return await broker.polls.answer(1, broker.fetch(5)) is _ANSWER
+        await broker.fetch(0.2, change_s=0.1)
+        return await broker.fetch(5)
 
-    assert run(both())
+    assert run(both()) == (True, 5.0)
 
 
 def test_a_broker_that_fails_by_itself_is_told_of() -> None:
     async def failing() -> None:
         broker = _Broker()
         broker.closed.set()
-        await broker.polls.answer(1, broker.fetch(5))
+        await broker.fetch(5)
 
     with pytest.raises(Unavailable):
         run(failing())

@@ -49,8 +49,9 @@ class _Source:
     def __init__(self) -> None:
         self.throttle = Throttle(self.alias)
 
-    def end_fetch(self, node: int) -> None:
+    def end_fetch(self, node: int) -> bool:
         """What it is asked for takes no longer than its answers."""
+        return False
 
     def leader(self, where: TopicPartition) -> int:
         del where

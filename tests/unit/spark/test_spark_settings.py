@@ -37,11 +37,15 @@ def test_what_the_user_says_of_executors_holds() -> None:
     assert user.items() <= spark_settings(user).items()
 
 
-def test_who_says_how_long_spark_waits_for_an_answer_says_when_executors_are_lost() -> None:
+@pytest.mark.parametrize(
+    "key",
+    ["spark.network.timeout", "spark.network.timeoutInterval", "spark.executor.heartbeatInterval"],
+)
+def test_who_says_how_long_executors_may_be_silent_says_when_they_are_lost(key: str) -> None:
     silent = "spark.storage.blockManagerHeartbeatTimeoutMs"
     cluster = {"spark.master": "yarn"}
     assert spark_settings(cluster)[silent] == "12s"
-    assert silent not in spark_settings({**cluster, "spark.network.timeout": "60s"})
+    assert silent not in spark_settings({**cluster, key: "20s"})
 
 
 def test_a_fixed_number_of_executors_is_not_made_dynamic() -> None:
