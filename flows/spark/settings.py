@@ -35,10 +35,12 @@ _OFF_LOCAL: Final = {
     "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:-UsePerfData",
     # Executors of a machine that vanished count as lost after 12 to 15 s: Spark's own is minutes.
     "spark.executor.heartbeatInterval": "3s",
-    "spark.network.timeout": "30s",
     "spark.network.timeoutInterval": "3s",
 }
-_SILENT: Final = {"spark.storage.blockManagerHeartbeatTimeoutMs": "12s"}
+_TIMEOUTS: Final = {
+    "spark.network.timeout": "30s",
+    "spark.storage.blockManagerHeartbeatTimeoutMs": "12s",
+}
 """Where the user says nothing of how long executors may be silent."""
 
 _OF_SILENCE: Final = {
@@ -107,9 +109,9 @@ def spark_settings(user: Mapping[str, str], *, has_sql: bool = False) -> dict[st
     if is_in_process(settings.get("spark.master", DEFAULT_MASTER)):
         return settings
     on_demand = {} if _FIXED in user else _ON_DEMAND
-    silent = {} if _OF_SILENCE & user.keys() else _SILENT
+    timeouts = {} if _OF_SILENCE & user.keys() else _TIMEOUTS
     of_executors = {**_OFF_LOCAL, **(_OFF_LOCAL_WITH_SQL if has_sql else {})}
-    return {**of_executors, **silent, **on_demand, **_protection(settings), **settings}
+    return {**of_executors, **timeouts, **on_demand, **_protection(settings), **settings}
 
 
 def _protection(settings: Mapping[str, str]) -> dict[str, str]:

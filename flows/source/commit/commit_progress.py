@@ -85,11 +85,6 @@ class CommitProgress:
         """The position must be written, even if it has not moved."""
         self.committed = None
 
-    @property
-    def is_under_way(self) -> bool:
-        """Whether records are on their way to the target, or in a transaction that is open."""
-        return self.queued > 0 or self.uncommitted > 0
-
     def enqueue(self, size: int) -> None:
         """Bytes are under way."""
         self.queued += size

@@ -89,6 +89,7 @@ class Fetcher:
         self._stale = asyncio.Event()
         self._loops: dict[int, asyncio.Task[None]] = {}
         self._polls = LongPolls(spec, client)
+        self._readers: dict[TopicPartition, int | None] = {}
         # Connections of their own: one may be refused while the other goes on.
         self._failing: set[int] = set()
         self._not_validating: set[int] = set()
@@ -115,12 +116,14 @@ class Fetcher:
             while True:
                 self._changed.clear()
                 there = (p for p, m in self._partitions.items() if not m.validation.is_missing)
-                readers = {*self._replicas.readers(there).values()}
-                for node in readers - {None}:
+                before, self._readers = self._readers, self._replicas.readers(there)
+                if self._readers != before:
+                    self._polls.end()
+                for node in {*self._readers.values()} - {None}:
                     if node is not None and (node not in self._loops or self._loops[node].done()):
                         task = group.create_task(self._follow(node), name=f"fetch-{node}")
                         self._loops[node] = task
-                if None in readers:
+                if None in self._readers.values():
                     self._stale.set()
                 await self._wait_for_change()
 
@@ -214,7 +217,7 @@ class Fetcher:
         self, node: int, reading: NodeReading, linger: FetchLinger, *, most: float
     ) -> None:
         reserved = await self._budget.acquire(int(min(most, self._share())))
-        wait_ms = reading.wait_ms(self._settings.fetch_wait_ms, self._polls.wait_ms(node))
+        wait_ms = self._polls.wait_ms(node, is_idle=reading.is_idle(self._generation))
         request = reading.next_request(self._settings, wait_ms, reserved, self._replicas.rack)
         answer, takes_ids = None, True
         began = asyncio.get_running_loop().time()
@@ -288,13 +291,10 @@ class Fetcher:
         """Refreshes metadata when asked to, a few times a second at most."""
         while True:
             await self._stale.wait()
-            readers = self._replicas.readers(self._partitions)
             try:
                 await self._client.refresh()
             except Unavailable as error:
                 log.warning("source.unavailable", error=str(error))
             self._look_again()
-            if self._replicas.readers(self._partitions) != readers:
-                self._polls.end()
             await asyncio.sleep(_BACKOFF_S)
             self._stale.clear()

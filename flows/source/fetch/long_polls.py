@@ -20,6 +20,7 @@ from mm2.kafka.wire.wire_client import WireClient
 _IDLE_WAIT_MS: Final = 5_000
 """Less than the silence after which a broker is taken to be gone."""
 
+_AGAIN_S: Final = 0.2
 _TIMES_LONGER: Final = 2
 """So much longer a request may take at least."""
 
@@ -45,13 +46,16 @@ class LongPolls:
         self._ending: dict[int, asyncio.TimerHandle] = {}
         self._ended: set[int] = set()
 
-    def wait_ms(self, node: int) -> int:
+    def wait_ms(self, node: int, *, is_idle: bool) -> int:
         """
-        How long a broker may wait where nothing is under way.
+        How long a broker may wait.
 
         Not long if its last fetch was ended: what was answered meanwhile comes with the next one.
+
+        Args:
+            is_idle: whether nothing is under way.
         """
-        return self._usual_ms if node in self._ended else self._longest_ms
+        return self._longest_ms if is_idle and node not in self._ended else self._usual_ms
 
     async def answer(
         self, node: int, fetch: Awaitable[FetchAnswer], wait_ms: int
@@ -91,5 +95,5 @@ class LongPolls:
         if self._hang_up(node):
             self._ended.add(node)
         else:  # it is being connected to
-            again_s = self._usual_ms / 1000
-            self._ending[node] = asyncio.get_running_loop().call_later(again_s, self._end, node)
+            loop = asyncio.get_running_loop()
+            self._ending[node] = loop.call_later(_AGAIN_S, self._end, node)

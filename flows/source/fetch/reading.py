@@ -3,7 +3,8 @@ What is read from one node: which partitions, from where, and which to check aga
 
 A task may have thousands of partitions, most of them idle. What an idle one needs is decided once;
 only those with records under way, those that wait, and those that had an answer are checked
-before each fetch. All are, whenever partitions or their readers change, and at intervals.
+before each fetch, and once more when a transaction with their records has ended. All are, whenever
+partitions or their readers change, and at intervals.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ class NodeReading:
         self._may_fetch = may_fetch
         self._all: dict[TopicPartition, MirroredPartition] = {}
         self._active: dict[TopicPartition, MirroredPartition] = {}
+        self._uncommitted: dict[TopicPartition, MirroredPartition] = {}
         self._generation = -1
         self._seen_all_at = 0.0
 
@@ -53,7 +55,7 @@ class NodeReading:
     def assign(self, partitions: Iterable[MirroredPartition], generation: int, now: float) -> bool:
         """Sets the partitions of the node, all to be checked; False if there are none."""
         self._all = {partition.source: partition for partition in partitions}
-        self._active = dict(self._all)
+        self._active, self._uncommitted = dict(self._all), {}
         self._generation, self._seen_all_at = generation, now
         self.session.retain(self._all)
         return bool(self._all)
@@ -71,6 +73,7 @@ class NodeReading:
     def sort(self) -> None:
         """Decides what is fetched next."""
         self.are_waiting = False
+        self._check_uncommitted()
         for source, partition in list(self._active.items()):
             if self._may_fetch(partition):
                 # The batch behind a damaged one shows where that ends.
@@ -80,22 +83,23 @@ class NodeReading:
                     partition.validation.topic_id,
                     doublings=min(partition.fetch.failed_reads, _MOST_DOUBLINGS),
                 )
-                if not partition.progress.is_under_way:
+                if not partition.progress.queued:
                     del self._active[source]
+                    if partition.progress.uncommitted:
+                        self._uncommitted[source] = partition
             else:
                 self.session.drop(source)
                 self.are_waiting |= partition.error is None and partition.remote.is_there
 
-    def wait_ms(self, usual_ms: int, idle_ms: int) -> int:
-        """
-        How long the next fetch may wait for records.
+    def _check_uncommitted(self) -> None:
+        """Checks partitions again whose transaction has ended: their records may come back."""
+        ended = [s for s, each in self._uncommitted.items() if not each.progress.uncommitted]
+        for source in ended:
+            self._active[source] = self._uncommitted.pop(source)
 
-        Args:
-            idle_ms: where all partitions are fetched, and nothing is under way that may come back.
-        """
-        if self.are_waiting:
-            return _SHORT_WAIT_MS
-        return usual_ms if self._active else idle_ms
+    def is_idle(self, generation: int) -> bool:
+        """Whether all partitions are fetched, and nothing is under way that may come back."""
+        return generation == self._generation and not self._active and not self._uncommitted
 
     def next_request(
         self, settings: DataSettings, wait_ms: int, max_bytes: int, rack: str
@@ -103,7 +107,7 @@ class NodeReading:
         """The next fetch of the session; its outcome must be given to ``session.answered``."""
         step = self.session.next()
         return FetchRequest(
-            max_wait_ms=wait_ms,
+            max_wait_ms=_SHORT_WAIT_MS if self.are_waiting else wait_ms,
             min_bytes=settings.fetch_min_bytes,
             max_bytes=max_bytes,
             read_committed=settings.read_committed,

@@ -142,8 +142,10 @@ class TopicMonitor:
             log.warning("source.topic_missing", topic=name)
         self._missing = missing
         if is_stale:
-            await self._source.refresh()
-            self._changed()
+            try:
+                await self._source.refresh()
+            finally:
+                self._changed()
 
     @staticmethod
     def _is_another(partition: MirroredPartition, topic: TopicMetadata) -> bool:

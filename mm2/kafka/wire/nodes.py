@@ -81,7 +81,7 @@ class NodesClient(AIOKafkaClient):
         metadata = await first_success(attempts, patience_s=_NEXT_AFTER_S)
         self.cluster.update_metadata(metadata.for_aiokafka())
         self.cluster_id = metadata.cluster_id
-        if self._sync_task is None:
+        if self._sync_task is None and not self._is_closed:
             self._sync_task = asyncio.create_task(self._md_synchronizer(), name="metadata")
 
     async def _bootstrap_from(self, host: str, port: int) -> Metadata:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import cast
 
 import pytest
@@ -34,6 +35,7 @@ from tests.support.specs import error_settings, sample_spec
 from tests.support.virtual_time import run
 
 _WHERE = TopicPartition(TopicName("t"), 0)
+_LEADERLESS = TopicName("leaderless")
 _SPEC = sample_spec()
 
 
@@ -52,17 +54,19 @@ class _Source:
         self.records = b""
         self.refuses = False
         self.fetches = 0
+        self.ended: list[int] = []
+        self.closed = asyncio.Event()
 
-    def leader(self, where: TopicPartition) -> int:
-        del where
-        return self.node
+    def leader(self, where: TopicPartition) -> int | None:
+        return None if where.topic == _LEADERLESS else self.node
 
     def broker(self, node: int) -> int:
         return node
 
     def end_fetch(self, node: int) -> bool:
-        """What it is asked for takes no longer than its answers."""
-        return False
+        self.ended.append(node)
+        self.closed.set()
+        return True
 
     async def refresh(self) -> None:
         self.node = 2
@@ -88,7 +92,11 @@ class _Source:
     async def fetch(self, node: int, request: FetchRequest) -> FetchAnswer:
         del request
         self.fetches += 1
-        await asyncio.sleep(self.takes_s)
+        self.closed.clear()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.takes_s):
+                await self.closed.wait()
+            raise Unavailable("A", "the connection was closed")
         error = self.error if node == 1 else 0
         return FetchAnswer(
             0, 0, 0, [FetchedPartition("t", 0, error, 20, 20, 0, (), memoryview(self.records))]
@@ -171,6 +179,28 @@ def test_a_partition_that_comes_does_not_hold_up_those_that_are_there() -> None:
         return bench.source.fetches - before
 
     assert run(fetched()) > 15
+
+
+@pytest.mark.parametrize("topic", [TopicName("u"), _LEADERLESS])
+def test_a_long_fetch_is_ended_once_for_a_partition_that_comes(topic: TopicName) -> None:
+    """Not again and again for one without a leader, while that is asked for."""
+    bench = _Bench(0)
+
+    async def fetched() -> int:
+        running = asyncio.create_task(bench.fetcher.run(), name="fetcher")
+        async with asyncio.timeout(5):
+            await bench.served.wait()
+        bench.source.takes_s = 3.0
+        await asyncio.sleep(4)
+        new = TopicPartition(topic, 0)
+        remote = RemoteState(is_there=True)
+        bench.partitions[new] = MirroredPartition(new, PartitionSender(new), remote=remote)
+        bench.fetcher.changed()
+        await asyncio.sleep(20)
+        running.cancel()
+        return len(bench.source.ended)
+
+    assert run(fetched()) == 1
 
 
 @pytest.mark.parametrize(

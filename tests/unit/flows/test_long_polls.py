@@ -86,32 +86,42 @@ class _Broker:
 def test_where_nothing_is_under_way_brokers_wait_for_longer(
     broker: dict[str, int], expected: int
 ) -> None:
-    assert _Broker(**broker).polls.wait_ms(_NODE) == expected  # type: ignore[arg-type]  # by names
+    assert _Broker(**broker).polls.wait_ms(_NODE, is_idle=True) == expected  # type: ignore[arg-type]  # by names
 
 
-@pytest.mark.parametrize(
-    ("state", "has_room", "expected"),
-    [
-        pytest.param("idle", True, 5_000, id="nothing-is-under-way"),
-        pytest.param("queued", True, 500, id="records-may-be-fetched-again"),
-        pytest.param("uncommitted", True, 500, id="a-transaction-is-open"),
-        pytest.param("failed", False, 500, id="a-partition-has-failed"),
-        pytest.param("idle", False, 20, id="a-partition-waits"),
-    ],
-)
-def test_only_where_all_partitions_are_idle_a_broker_is_asked_to_wait_for_longer(
-    state: str, expected: int, *, has_room: bool
-) -> None:
+def _reading(*, has_room: bool = True) -> tuple[NodeReading, MirroredPartition]:
+    """What is read from a node: one partition, from offset 10 on."""
     sender = PartitionSender(_WHERE)
     partition = MirroredPartition(_WHERE, sender, remote=RemoteState(is_there=True))
     partition.continue_from(9, Lineage())
-    partition.progress.queued = int(state == "queued")
-    partition.progress.uncommitted = int(state == "uncommitted")
-    partition.error = "it is damaged" if state == "failed" else None
     reading = NodeReading(1 << 20, lambda _: has_room)
     reading.assign([partition], 1, 0.0)
+    return reading, partition
+
+
+@pytest.mark.parametrize("has_room", [True, False])
+@pytest.mark.parametrize("generation", [1, 2])
+@pytest.mark.parametrize("queued", [0, 7])
+def test_a_node_is_idle_if_all_partitions_are_fetched_and_no_records_may_come_back(
+    *, has_room: bool, generation: int, queued: int
+) -> None:
+    reading, partition = _reading(has_room=has_room)
+    partition.progress.queued = queued
     reading.sort()
-    assert reading.wait_ms(500, 5_000) == expected
+    assert reading.is_idle(generation) == (has_room and generation == 1 and not queued)
+
+
+def test_what_an_open_transaction_has_is_fetched_again_when_it_is_aborted() -> None:
+    reading, partition = _reading()
+    partition.progress.uncommitted = 1
+    reading.sort()
+    assert not reading.is_idle(1)
+    assert reading.active == [], "there may be thousands, at each fetch"
+    partition.fetch.go_back_before(3)
+    partition.progress.uncommitted = 0
+    reading.sort()
+    assert reading.session.offset(_WHERE) == 3
+    assert reading.is_idle(1)
 
 
 @pytest.mark.parametrize(
@@ -139,9 +149,9 @@ def test_behind_a_fetch_that_was_ended_the_next_one_is_not_long() -> None:
     async def waits() -> list[int]:
         broker = _Broker()
         await broker.fetch(5, change_s=1)
-        ended = broker.polls.wait_ms(_NODE)
+        ended = broker.polls.wait_ms(_NODE, is_idle=True)
         await broker.fetch(0.1, wait_ms=ended)
-        return [ended, broker.polls.wait_ms(_NODE)]
+        return [ended, broker.polls.wait_ms(_NODE, is_idle=True)]
 
     assert run(waits()) == [500, 5_000]
 
@@ -154,7 +164,7 @@ def test_a_fetch_that_is_not_sent_yet_is_ended_when_there_is_a_connection() -> N
         loop.call_later(2.1, setattr, broker, "has_connection", True)
         return await broker.fetch(5, change_s=1)
 
-    assert run(ended()) == (False, 2.5)
+    assert run(ended()) == (False, 2.2)
 
 
 def test_the_next_fetch_is_not_ended_by_an_earlier_change() -> None:

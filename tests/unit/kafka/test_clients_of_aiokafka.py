@@ -10,6 +10,7 @@ from aiokafka.errors import KafkaConnectionError
 
 from mm2.demo.broker_settings import HOST
 from mm2.kafka.connecting import connected
+from mm2.kafka.wire.node_channel import Traffic
 from mm2.kafka.wire.nodes import NodesClient
 from tests.support.fenced_broker import fenced_broker
 
@@ -57,6 +58,20 @@ async def test_who_waits_for_metadata_hears_that_the_client_is_closed() -> None:
             assert not await waiting
         with pytest.raises(KafkaConnectionError, match="closed"):
             await client.bootstrap()
+
+
+async def test_a_connection_that_is_hung_up_is_made_again() -> None:
+    async with fenced_broker() as broker:
+        broker.is_fenced = False
+        client = NodesClient(bootstrap_servers=f"{HOST}:{broker.port}")
+        await client.bootstrap()
+        (node,) = [each.nodeId for each in client.cluster.brokers()]
+        assert not client.hang_up(node, Traffic.FETCH), "there is none yet"
+        for _ in range(2):
+            assert await client.ready(node, group=Traffic.FETCH)
+            assert client.hang_up(node, Traffic.FETCH)
+            assert not client.hang_up(node, Traffic.FETCH)
+        await client.close()
 
 
 async def _say_nothing(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
