@@ -29,6 +29,7 @@ _RUNBOOKS = ROOT / "docs" / "runbooks"
 _WHERE_A_IS_LOST = "--unplanned"
 _ASKS = " plan "
 _WATCHES = (" --watch", " --follow --flow")
+_IS_WELL = "mm2 status mm2.properties"
 _NODE = "connect-mirror-maker "
 _IN_BACKGROUND = "-daemon "
 _LEGACY = "kafka-mirror-maker --consumer.config source.properties "
@@ -110,6 +111,8 @@ def _says(output: Path, process: subprocess.Popen[str], words: str) -> None:
 @pytest.mark.parametrize("line", _shown(*_WATCHES))
 def test_what_goes_on_shows_something_and_ends_by_ctrl_c(scene: Scene, line: str) -> None:
     folder = scene.folder_of("watches")
+    # Its exit status says whether all is well, and another test's node may just have ended.
+    eventually(lambda: scene.run("watches", _IS_WELL).returncode, until=lambda code: code == 0)
     with _started(scene, line, folder) as (output, process):
         _says(output, process, "billing" if " groups " in line else "A->B")
         process.send_signal(signal.SIGINT)
