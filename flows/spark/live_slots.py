@@ -20,9 +20,8 @@ import structlog
 from pyspark import SparkContext
 
 from flows.spark.decommissioning import begin_again, jobs_to_move
-from flows.spark.repeated_request import RepeatedRequest
 from flows.spark.spark_job import JVM_GONE, cancel, is_running
-from flows.spark.standalone_master import is_forgotten
+from flows.spark.standalone_master import RepeatedRequest, is_forgotten
 from flows.spark.warmth import Warmth, runs_empty_job
 from mm2.core.balancing.waiting_jobs import RestartRule, WaitingJobs
 from mm2.slot_allocation import Slots

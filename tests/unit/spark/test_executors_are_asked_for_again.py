@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from flows.spark.repeated_request import RepeatedRequest, ask_again
+from flows.spark.standalone_master import RepeatedRequest, ask_again
 from tests.support.eventually import PATIENCE_S
 
 _STANDALONE = "spark://master:7077"

@@ -33,7 +33,6 @@ _NEEDED: Final = {
     "decommissioning.py": {"_jsc"},
     "jobs.py": {"_gateway"},
     "live_slots.py": {"_jsc"},
-    "repeated_request.py": {"_jsc"},
     "sql/expressions.py": {"_jdf", "_jvm"},
     "sql/job.py": {"_jc", "_jdf", "_jvm"},
     "standalone_master.py": {"_jsc", "_jvm"},
