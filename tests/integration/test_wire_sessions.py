@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from mm2.core.model import TopicName, TopicPartition
+from mm2.errors import Unavailable
 from mm2.kafka.wire.error_codes import Code
 from mm2.kafka.wire.requests.fetch import FetchAnswer, FetchRequest
 from mm2.kafka.wire.sessions import FetchSession, SessionStep
@@ -22,9 +23,9 @@ pytestmark = pytest.mark.broker
 _MOST = 1 << 20
 
 
-def _request(step: SessionStep) -> FetchRequest:
+def _request(step: SessionStep, *, wait_ms: int = 50) -> FetchRequest:
     return FetchRequest(
-        max_wait_ms=50,
+        max_wait_ms=wait_ms,
         min_bytes=1,
         max_bytes=_MOST,
         read_committed=False,
@@ -72,6 +73,30 @@ async def test_a_broker_answers_with_news_only(cluster_a: Cluster, topic_name: s
         assert await news() == [3]
         session.drop(wheres[3])
         assert await news() == []
+
+
+async def test_a_long_fetch_that_is_ended_is_followed_by_one_of_all_that_is_wanted_now(
+    cluster_a: Cluster, topic_name: str
+) -> None:
+    create_topic(cluster_a.bootstrap, topic_name, 2)
+    batch = write_batch([Plain(value=b"v")])
+    await asyncio.to_thread(write, cluster_a.bootstrap, topic_name, batch, partition=1)
+    wheres = [TopicPartition(TopicName(topic_name), number) for number in range(2)]
+    session = FetchSession(_MOST)
+    async with wire(cluster_a.bootstrap, topic_name) as client:
+        node = client.leader(wheres[0])
+        assert node is not None
+        session.fetch(wheres[0], 0)
+        await _fetched(client, session)
+        long = asyncio.ensure_future(client.fetch(node, _request(session.next(), wait_ms=600_000)))
+        await asyncio.sleep(0)  # it is sent by now
+        assert client.end_fetch(node)
+        with pytest.raises(Unavailable):
+            await long
+        session.answered(None)
+        session.fetch(wheres[1], 0)
+        answer = await _fetched(client, session)
+    assert [each.partition for each in answer.partitions if each.records] == [1]
 
 
 async def test_a_session_that_was_lost_begins_anew(cluster_a: Cluster, topic_name: str) -> None:

@@ -21,6 +21,8 @@ _IDLE_WAIT_MS: Final = 5_000
 """Less than the silence after which a broker is taken to be gone."""
 
 _AGAIN_S: Final = 0.2
+"""A connection that is being made is looked for so often."""
+
 _TIMES_LONGER: Final = 2
 """So much longer a request may take at least."""
 
@@ -41,7 +43,7 @@ class LongPolls:
         if spec.data.fetch_min_bytes <= 1 and not spec.rack:
             most_ms = min(_IDLE_WAIT_MS, client.request_timeout_ms // _TIMES_LONGER)
             self._longest_ms = max(self._usual_ms, most_ms)
-        self._hang_up = client.end_fetch
+        self._end_fetch = client.end_fetch
         self._began: dict[int, float] = {}
         self._ending: dict[int, asyncio.TimerHandle] = {}
         self._ended: set[int] = set()
@@ -92,7 +94,7 @@ class LongPolls:
             self._ending[node] = loop.call_at(at, self._end, node)
 
     def _end(self, node: int) -> None:
-        if self._hang_up(node):
+        if self._end_fetch(node):
             self._ended.add(node)
         else:  # it is being connected to
             loop = asyncio.get_running_loop()

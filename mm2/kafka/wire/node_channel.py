@@ -21,7 +21,7 @@ _MOST_DOUBLINGS: Final = 10
 _AVOIDED_S: Final = 30.0
 """For so long after it could not be connected to, a node is taken to be silent."""
 
-_CONNECTION_SETTINGS: Final = (
+CONNECTION_SETTINGS: Final = (
     "client_id",
     "request_timeout_ms",
     "security_protocol",
@@ -71,7 +71,7 @@ class ConnectionSettings:
 
 def connection_arguments(settings: Mapping[str, object]) -> dict[str, Any]:
     """The arguments of a connection, from those of aiokafka's client."""
-    given = {name: settings.get(name, _BY_DEFAULT[name]) for name in _CONNECTION_SETTINGS}
+    given = {name: settings.get(name, _BY_DEFAULT[name]) for name in CONNECTION_SETTINGS}
     return {**given, "max_idle_ms": settings.get("connections_max_idle_ms")}
 
 

@@ -239,7 +239,7 @@ class NodesClient(AIOKafkaClient):
         """Whether any broker answers; all are asked at the same time."""
         return await self._query_metadata((), patience_s=0) is not None
 
-    def hang_up(self, node: int, group: int) -> bool:
+    def close_connection(self, node: int, group: int) -> bool:
         """Closes a connection of one kind of traffic, if there is one; says if there was."""
         connection = self._channels[node, group].connection
         if connection is None or not connection.connected():

@@ -18,18 +18,10 @@ from mm2.kafka.client_errors import translated
 from mm2.kafka.client_settings import aiokafka_settings
 from mm2.kafka.wire.connection import Connection
 from mm2.kafka.wire.frame import Frame, FrameResponse, Payload
+from mm2.kafka.wire.node_channel import CONNECTION_SETTINGS
 from mm2.kafka.wire.requests.metadata import BrokerMetadata
 
-_CONNECTION_SETTINGS: Final = frozenset(
-    {
-        "request_timeout_ms",
-        "security_protocol",
-        "ssl_context",
-        "sasl_mechanism",
-        "sasl_plain_username",
-        "sasl_plain_password",
-    }
-)
+_CONNECTION_SETTINGS: Final = frozenset(CONNECTION_SETTINGS) - {"client_id"}
 
 
 @dataclass(frozen=True, slots=True)

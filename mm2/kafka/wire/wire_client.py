@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from aiokafka import errors
 from aiokafka.client import CoordinationType
@@ -11,7 +11,7 @@ from aiokafka.client import CoordinationType
 from mm2.core.model import TopicName, TopicPartition
 from mm2.errors import AuthenticationFailed, NotAuthorized, Unavailable
 from mm2.kafka.wire.error_codes import SESSION_LOST, Code, code_name
-from mm2.kafka.wire.node_channel import Traffic
+from mm2.kafka.wire.node_channel import Traffic, connection_arguments
 from mm2.kafka.wire.nodes import NodesClient
 from mm2.kafka.wire.requests.configs import (
     broker_settings_request,
@@ -24,9 +24,6 @@ from mm2.kafka.wire.requests.list_offsets import ListOffsetsRequest
 from mm2.kafka.wire.requests.metadata import BrokerMetadata, PartitionMetadata, TopicMetadata
 from mm2.kafka.wire.requests.produce import ProduceAnswer, ProduceRequest
 from mm2.kafka.wire.throttle import Throttle
-
-_TIMEOUT_MS: Final = 40_000
-"""Without ``request.timeout.ms``: aiokafka's."""
 
 
 class WireClient:
@@ -44,7 +41,7 @@ class WireClient:
     def __init__(self, alias: str, settings: Mapping[str, Any]) -> None:
         self.alias = alias
         self.throttle = Throttle(alias)
-        self.request_timeout_ms = int(settings.get("request_timeout_ms", _TIMEOUT_MS))
+        self.request_timeout_ms: int = connection_arguments(settings)["request_timeout_ms"]
         self._translated = _Translation(alias)
         self._client = NodesClient(**settings)
         self._topics: frozenset[str] = frozenset()
@@ -186,7 +183,7 @@ class WireClient:
 
     def end_fetch(self, node: int) -> bool:
         """Ends a broker's fetch, by closing its connection; says if there was a connection."""
-        return self._client.hang_up(node, Traffic.FETCH)
+        return self._client.close_connection(node, Traffic.FETCH)
 
     async def produce(
         self,
