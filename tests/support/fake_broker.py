@@ -18,6 +18,7 @@ from enum import StrEnum
 from mm2.core.model import TopicPartition
 from mm2.errors import Unavailable
 from mm2.kafka.wire.error_codes import Code
+from mm2.kafka.wire.requests.metadata import PartitionMetadata
 from mm2.kafka.wire.requests.produce import ProduceAnswer, ProducedPartition
 from mm2.kafka.wire.throttle import Throttle
 from tests.support.batches import Header, Plain, read_batch, read_header
@@ -154,6 +155,11 @@ class FakeCluster:
     def leader(self, partition: TopicPartition) -> int | None:
         """The leader as of the last refresh."""
         return None if partition in self._leaderless else self._known[partition]
+
+    def partition(self, partition: TopicPartition) -> PartitionMetadata:
+        """With replicas, which batches that become one are larger for."""
+        leader = self._known[partition]
+        return PartitionMetadata(partition.partition, 0, leader, 0, (leader, leader + 1))
 
     def forget_producers(self) -> None:
         """As brokers do after ``producer.id.expiration.ms``."""

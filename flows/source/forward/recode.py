@@ -140,8 +140,8 @@ def recode(
     ``most`` limits the bytes that the records of one piece may take, decompressed.
 
     Raises:
-        TooLarge: those of a piece that is alone would take more.
-        ValueError: if the bytes are not batches, or more than one that are together too large.
+        TooLarge: those of a piece that is alone would take more, or several together too much.
+        ValueError: if the bytes are not batches.
     """
     try:
         section = reencode(joined(pieces, most), position)
@@ -170,7 +170,8 @@ def joined(
     ``most`` limits the bytes that one may have then, ``together`` those of several.
 
     Raises:
-        ValueError: they would have more, are of an old format, or cannot be read.
+        TooLarge: they would have more.
+        ValueError: they are of an old format, or cannot be read.
     """
     if len(pieces) == 1:
         if isinstance(pieces[0], Batch):
@@ -181,7 +182,7 @@ def joined(
         plains.append(_plain(piece, room))
         room -= len(plains[-1])
         if room < 0:
-            raise ValueError(f"{len(pieces)} batches have more than {together} bytes of records")
+            raise TooLarge(together)
     return b"".join(plains)
 
 

@@ -245,9 +245,11 @@ class Producer:
 
     def _head(self, sender: PartitionSender) -> OutgoingBatch:
         """The next batch to send; what waits behind it goes with it if it is small."""
-        if sender.merges and len(sender.queue) > 1 and (one := merge_queued(sender, self._policy)):
-            one.data = self._stamped(one.data, one.sequence)
-            sender.queue.appendleft(one)
+        if sender.merges and len(sender.queue) > 1:
+            is_replicated = self._leaders.is_replicated(sender.target)
+            if one := merge_queued(sender, self._policy, is_replicated=is_replicated):
+                one.data = self._stamped(one.data, one.sequence)
+                sender.queue.appendleft(one)
         return sender.queue[0]
 
     async def _request(self, node: int, taken: list[tuple[PartitionSender, OutgoingBatch]]) -> None:

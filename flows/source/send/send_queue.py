@@ -50,6 +50,7 @@ class PartitionSender:
         flying: batches sent and not yet reported, in order.
         unanswered: how many of those the broker has not answered.
         most_bytes: the target refused a batch of twice as many; so many may be merged.
+        most_waiting: more bytes of batches that wait were too many when they were unpacked.
         merges: whether batches that wait may become one.
         attempts: failures in a row.
         corruptions: how often in a row the broker found a batch damaged.
@@ -72,6 +73,7 @@ class PartitionSender:
     flying: deque[OutgoingBatch] = field(default_factory=deque)
     unanswered: int = 0
     most_bytes: int = 1 << 31
+    most_waiting: int = 1 << 31
     merges: bool = False
     attempts: int = 0
     corruptions: int = 0

@@ -1,4 +1,4 @@
-"""Who leads the target's partitions, asked again when there is trouble."""
+"""Who leads the target's partitions and has replicas; asked again when there is trouble."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from flows.source.send.send_recovery import BACKOFF_FIRST_S
+from mm2.core.model import TopicPartition
 from mm2.errors import Unavailable
 from mm2.kafka.wire.wire_client import WireClient
 
@@ -24,6 +25,11 @@ class TargetLeaders:
         self._client = client
         self._changed = changed
         self._stale = asyncio.Event()
+
+    def is_replicated(self, partition: TopicPartition) -> bool:
+        """Whether a partition has more replicas than its leader, as far as is known."""
+        found = self._client.partition(partition)
+        return found is not None and len(found.replicas) > 1
 
     def refresh(self) -> None:
         """Asks for a refresh soon."""

@@ -98,6 +98,39 @@ def test_large_batches_and_single_ones_are_left_alone() -> None:
     assert merge_queued(_waiting([*range(65)], [65]), MergePolicy()) is None
 
 
+def test_larger_ones_become_one_where_there_are_replicas() -> None:
+    """Each batch costs a request of each follower there."""
+    sender = _waiting([*range(65)], [65], [66], size=900)
+    one = merge_queued(sender, MergePolicy(), is_replicated=True)
+    assert one is not None
+    assert _values(one) == [*range(67)]
+    assert not sender.queue
+    assert merge_queued(_waiting([1], [2], size=70_000), MergePolicy(), is_replicated=True) is None
+
+
+def test_larger_ones_of_gzip_are_left_alone() -> None:
+    """To compress them again takes longer than it saves."""
+    sender = _waiting([*range(65)], [*range(65, 130)], codecs=(1, 1))
+    assert merge_queued(sender, MergePolicy(), is_replicated=True) is None
+    sender = _waiting([1], [2], codecs=(1, 1))
+    assert merge_queued(sender, MergePolicy(), is_replicated=True) is not None
+
+
+def test_fewer_become_one_where_they_are_too_large_when_they_are_unpacked() -> None:
+    """Their size says nothing of it."""
+    mebibyte = 1 << 20
+    numbers = [[number] for number in range(8)]
+    sender = _waiting(*numbers, codecs=(3,) * 8, size=mebibyte)
+    policy = MergePolicy(most_plain=2 * mebibyte + 1_000)
+    assert merge_queued(sender, policy, is_replicated=True) is None
+    assert len(sender.queue) == len(numbers)
+    assert merge_queued(sender, policy, is_replicated=True) is None
+    one = merge_queued(sender, policy, is_replicated=True)
+    assert one is not None
+    assert _values(one) == [0, 1]
+    assert not any(batch.is_fixed for batch in sender.queue)
+
+
 def test_what_cannot_be_read_is_sent_as_it_is_and_not_tried_again() -> None:
     sender = _waiting([1], [2])
     sender.queue[1].data[-1:] = b""
