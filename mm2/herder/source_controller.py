@@ -19,6 +19,7 @@ from mm2.herder.bundles.bundle_assignments import Bundles
 from mm2.herder.bundles.make_bundle_spec import bundle_spec
 from mm2.herder.bundles.progress_watcher import ProgressWatcher
 from mm2.herder.bundles.rate_shares import RateShares
+from mm2.herder.bundles.silent_tasks import silent_after_s
 from mm2.herder.bundles.task_count import TaskCount
 from mm2.herder.bundles.task_fencing import end_earlier_tasks
 from mm2.herder.election.leadership_term import LeadershipTerm
@@ -242,6 +243,8 @@ class SourceController:
             consumer=self._config.herder.client("consumer", "progress"),
             topic=self._config.herder.names.progress_topic,
             epoch=self._epoch,
+            silent_after_s=lambda: silent_after_s(self._config.source.transforms),
+            writer=self._term.writer,
             balance_every=self._config.source.assignment_balance,
             shares=RateShares(bundles.holders, self._publish_shares),
             tasks=None if self._config.source.tasks_max else self._tasks,

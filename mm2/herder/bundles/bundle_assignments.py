@@ -148,26 +148,34 @@ class Bundles:
         if self._remotes:  # Else all that is known of is what an earlier leader had.
             await self._publish_moves()
 
-    async def restart(self, bundles: Collection[int] | None = None) -> None:
+    def began(self) -> dict[int, float]:
+        """The bundles whose task was submitted, and when, by the loop's clock."""
+        return self._running.began()
+
+    async def restart(
+        self, bundles: Collection[int] | None = None, *, may_drain: bool = True
+    ) -> None:
         """
         Has bundles drain, commit and start again, one after the other.
 
         Args:
             bundles: their numbers; None: all that run.
+            may_drain: False cuts them off: they do nothing any more.
         """
         for index in self._running.numbers if bundles is None else sorted(bundles):
             supervisor = self._running.copying(index)
             if supervisor is not None and not self._is_stopping:
-                await self._restart(index, supervisor)
+                within_s = self._stop_within_s() if may_drain else 0.0
+                await self._restart(index, supervisor, within_s=within_s)
                 log.info("bundle.restarted", bundle=supervisor.name)
 
-    async def _restart(self, index: int, supervisor: BundleSupervisor) -> None:
+    async def _restart(self, index: int, supervisor: BundleSupervisor, *, within_s: float) -> None:
         try:
             self._suspended.add(index)
             try:
                 async with self._publishing:
                     await self._write_stop(index)
-                await self._running.suspend(supervisor, within_s=self._stop_within_s())
+                await self._running.suspend(supervisor, within_s=within_s)
             finally:
                 self._suspended.discard(index)
                 self._unpublished.add(index)

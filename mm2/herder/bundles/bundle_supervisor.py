@@ -21,7 +21,12 @@ _PAUSE_S: Final = 0.5
 
 
 class BundleSupervisor:
-    """Submits the jobs of one bundle, one after the other."""
+    """
+    Submits the jobs of one bundle, one after the other.
+
+    Attributes:
+        began: when the job under way was submitted, by the loop's clock; None if there is none.
+    """
 
     def __init__(self, name: str, job: Callable[[], Coroutine[object, object, None]]) -> None:
         self.name = name
@@ -32,6 +37,7 @@ class BundleSupervisor:
         self._is_idle.set()
         self._part = Supervised(name, self._submit)
         self._current: asyncio.Task[None] | None = None
+        self.began: float | None = None
 
     async def run(self) -> None:
         """Runs until ``end``, and then to the end of the job under way."""
@@ -47,7 +53,8 @@ class BundleSupervisor:
         Waits until the job under way has ended, and lets no other begin until ``resume``.
 
         Args:
-            within_s: after so many seconds the job is cut off; 0 if it has nothing to drain.
+            within_s: after so many seconds the job is cut off; 0 if it has nothing to drain, or
+                cannot.
         """
         self._may_run.clear()
         try:
@@ -70,11 +77,12 @@ class BundleSupervisor:
             if self._part.stopping.is_set():
                 return
             self._is_idle.clear()
+            self.began = asyncio.get_running_loop().time()
             try:
                 async with asyncio.TaskGroup() as group:
                     self._current = group.create_task(self._job(), name=self.name)
             finally:
-                self._current = None
+                self._current = self.began = None
                 self._is_idle.set()
             if self._may_run.is_set():
                 await is_set_within(self._part.stopping, _PAUSE_S)

@@ -61,6 +61,11 @@ class RunningBundles:
         """Whether a bundle was started, and is not to end."""
         return index in self._supervisors
 
+    def began(self) -> dict[int, float]:
+        """The bundles whose job is under way, and when it was submitted, by the loop's clock."""
+        found = ((index, each.began) for index, each in self._supervisors.items())
+        return {index: began for index, began in found if began is not None}
+
     def copying(self, index: int) -> BundleSupervisor | None:
         """The supervisor of a bundle that may have copied something; None for others."""
         return None if index in self._waiting else self._supervisors.get(index)
