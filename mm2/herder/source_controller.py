@@ -19,7 +19,7 @@ from mm2.herder.bundles.bundle_assignments import Bundles
 from mm2.herder.bundles.make_bundle_spec import bundle_spec
 from mm2.herder.bundles.progress_watcher import ProgressWatcher
 from mm2.herder.bundles.rate_shares import RateShares
-from mm2.herder.bundles.silent_tasks import silent_after_s
+from mm2.herder.bundles.silent_tasks import SilentTasks
 from mm2.herder.bundles.task_count import TaskCount
 from mm2.herder.bundles.task_fencing import end_earlier_tasks
 from mm2.herder.election.leadership_term import LeadershipTerm
@@ -171,10 +171,12 @@ class SourceController:
         self._tasks = TaskCount(sum(map(bool, earlier)))
         async with asyncio.TaskGroup() as group:
             bundles = self._bundles = self._new_bundles(slots, earlier, writable, group)
-            watching = Supervised("watch", lambda: self._follow(bundles), is_cut=True)
+            silent = SilentTasks(bundles, self._term.writer, lambda: self._config)
+            watching = Supervised("watch", lambda: self._follow(bundles, silent), is_cut=True)
             jobs = [
                 group.create_task(self._follow_topics(bundles, slots), name="topic-sync"),
                 group.create_task(watching.run(), name="watch"),
+                group.create_task(silent.run(), name="silent-tasks"),
                 group.create_task(self._take_changes(bundles, slots, watching), name="reconfigure"),
                 group.create_task(self._take_restarts(bundles), name="restart-tasks"),
             ]
@@ -236,15 +238,14 @@ class SourceController:
         syncs_topic = offset_syncs_topic(self._config, self._topics.policy)
         return bundle_spec(self._config, index, self._epoch, syncs_topic)
 
-    async def _follow(self, bundles: Bundles) -> None:
+    async def _follow(self, bundles: Bundles, silent: SilentTasks) -> None:
         self._watch = ProgressWatcher(
             bundles,
             target=self._config.flow.target,
             consumer=self._config.herder.client("consumer", "progress"),
             topic=self._config.herder.names.progress_topic,
             epoch=self._epoch,
-            silent_after_s=lambda: silent_after_s(self._config.source.transforms),
-            writer=self._term.writer,
+            silent=silent,
             balance_every=self._config.source.assignment_balance,
             shares=RateShares(bundles.holders, self._publish_shares),
             tasks=None if self._config.source.tasks_max else self._tasks,

@@ -152,15 +152,19 @@ class Bundles:
         """The bundles whose task was submitted, and when, by the loop's clock."""
         return self._running.began()
 
+    async def is_running(self, index: int) -> bool:
+        """Whether the task of a bundle has an executor, as far as Spark says soon."""
+        return await self._running.is_running(index)
+
     async def restart(
         self, bundles: Collection[int] | None = None, *, may_drain: bool = True
     ) -> None:
         """
-        Has bundles drain, commit and start again, one after the other.
+        Has bundles end and start again, one after the other.
 
         Args:
             bundles: their numbers; None: all that run.
-            may_drain: False cuts them off: they do nothing any more.
+            may_drain: True lets them drain and commit; False cuts them off.
         """
         for index in self._running.numbers if bundles is None else sorted(bundles):
             supervisor = self._running.copying(index)

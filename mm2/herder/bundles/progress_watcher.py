@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from datetime import timedelta
-from functools import partial
 from typing import Final
 
 import structlog
@@ -16,12 +15,11 @@ from mm2.core.model import ClusterAlias, TopicPartition
 from mm2.errors import SchemaError
 from mm2.herder.bundles.bundle_assignments import Bundles
 from mm2.herder.bundles.rate_shares import EVALUATE_EVERY_S, RateShares
-from mm2.herder.bundles.silent_tasks import LOOK_EVERY_S, SilentTasks
+from mm2.herder.bundles.silent_tasks import SilentTasks
 from mm2.herder.bundles.task_count import TaskCount
 from mm2.kafka.logs.log_tail import LogTail
-from mm2.kafka.writer import Writer
 from mm2.protocol.progress_records import BundleProgress, decode_progress, is_of_bundle
-from mm2.protocol.task_events import decode_events, encode_events, is_of_events
+from mm2.protocol.task_events import decode_events, is_of_events
 from mm2.supervision import run_periodically
 from mm2.telemetry.logs import relay
 
@@ -40,8 +38,7 @@ class ProgressWatcher:
         bundles: of the flow; gets what was carried out, and rebalances.
         target: alias of the cluster that holds the topic.
         epoch: of the leader; reports of others do not count.
-        silent_after_s: for how many seconds a task may report nothing until it is replaced.
-        writer: of the target.
+        silent: learns who has reported.
         balance_every: how often loads are compared, and how far back they are averaged; None never
             compares them.
         tasks: follows the load; None if their number is fixed.
@@ -56,8 +53,7 @@ class ProgressWatcher:
         consumer: Mapping[str, str],
         topic: str,
         epoch: int,
-        silent_after_s: Callable[[], float],
-        writer: Writer,
+        silent: SilentTasks,
         balance_every: timedelta | None,
         shares: RateShares,
         tasks: TaskCount | None = None,
@@ -65,13 +61,7 @@ class ProgressWatcher:
     ) -> None:
         self._bundles = bundles
         self._tail = LogTail(target, consumer, topic, from_end=True)
-        self._silent = SilentTasks(
-            silent_after_s,
-            began=bundles.began,
-            write=partial(writer.send, topic, *encode_events(0, ()), partition=0),
-            passed=lambda: self._tail.passed.get(0, 0),
-            clock=asyncio.get_running_loop().time,
-        )
+        self._silent = silent
         self._epoch = epoch
         self._balance_every = balance_every
         self._shares = shares
@@ -101,11 +91,8 @@ class ProgressWatcher:
                 ),
                 name="shares",
             )
-            group.create_task(
-                run_periodically(LOOK_EVERY_S, self._replace_silent, name="silent", at_once=False),
-                name="silent",
-            )
             async for record in self._tail:
+                self._silent.read(record.offset)
                 if is_of_events(record.key):
                     for line in decode_events(record.value):
                         relay(line)
@@ -141,11 +128,6 @@ class ProgressWatcher:
     async def _follow_load(self) -> None:
         if self._tasks is not None and self._tasks.look():
             self._changed()
-
-    async def _replace_silent(self) -> None:
-        for bundle, for_s in await self._silent.look():
-            log.error("bundle.silent", bundle=bundle, for_s=round(for_s))
-            await self._bundles.restart([bundle], may_drain=False)
 
     async def _rebalance(self) -> None:
         await self._bundles.rebalance(self._sums.rates(now_ms()), self.rates)

@@ -66,6 +66,10 @@ class RunningBundles:
         found = ((index, each.began) for index, each in self._supervisors.items())
         return {index: began for index, began in found if began is not None}
 
+    async def is_running(self, index: int) -> bool:
+        """Whether the job of a bundle has an executor."""
+        return await self._runner.is_running(self._spec(index).name)
+
     def copying(self, index: int) -> BundleSupervisor | None:
         """The supervisor of a bundle that may have copied something; None for others."""
         return None if index in self._waiting else self._supervisors.get(index)

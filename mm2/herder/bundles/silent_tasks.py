@@ -1,5 +1,5 @@
 """
-Finds tasks that have stopped to report, though they run: their processes hang.
+Replaces tasks that have stopped to report, though they run: their processes hang.
 
 Spark knows executors that are gone and Python processes that have ended, and starts others. It does
 not know a Python process that is stopped, or waits for a disk for good.
@@ -7,10 +7,22 @@ not know a Python process that is stopped, or waits for a disk for good.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import asyncio
+import math
+from collections.abc import Callable
 from typing import Final
 
+import structlog
+
 from mm2.config.connector_settings import TransformSettings
+from mm2.config.flow_config import FlowConfig
+from mm2.errors import ClusterError
+from mm2.herder.bundles.bundle_assignments import Bundles
+from mm2.kafka.writer import Writer
+from mm2.protocol.task_events import encode_events
+from mm2.supervision import run_periodically
+
+log = structlog.get_logger()
 
 LOOK_EVERY_S: Final = 5.0
 
@@ -24,8 +36,18 @@ A function of the user may compute for so long at a time, and the task does noth
 Kafka's consumers may do so, too (``max.poll.interval.ms``).
 """
 
-_GRACE_S: Final = 10.0
-"""After an outage of the target, tasks write to it again as soon as we do, or a little later."""
+_STARTS_WITHIN_S: Final = 300.0
+"""From when it is submitted to its first report."""
+
+_PROOFS: Final = 6
+"""
+Looks in a row, which make half a minute.
+
+After an outage of the target, tasks write to it again some seconds after we do.
+"""
+
+_NO_EVENTS: Final = encode_events(0, ())
+"""A record of the progress topic that says nothing to anybody."""
 
 
 def silent_after_s(transforms: TransformSettings) -> float:
@@ -38,63 +60,70 @@ class SilentTasks:
     """
     Looks for tasks whose last report is too long ago.
 
-    A task is silent, too, if its target cannot be written to or read. So none counts as silent
-    until a record has been written to the progress topic, and read from there.
+    A task is silent, too, if its target cannot be written to or read. So none is replaced until
+    records have been written to the progress topic, and read from there, for some time.
 
     Args:
-        after_s: for how many seconds a task may report nothing.
-        began: bundles whose task has been submitted, and when that was.
-        write: writes a record to the progress topic; returns its offset.
-        passed: the offset before which all of the progress topic has been read.
-        clock: in seconds, like ``began``.
+        writer: of the target.
+        config: the flow, as it is now.
     """
 
-    def __init__(
-        self,
-        after_s: Callable[[], float],
-        *,
-        began: Callable[[], Mapping[int, float]],
-        write: Callable[[], Awaitable[int]],
-        passed: Callable[[], int],
-        clock: Callable[[], float],
-    ) -> None:
-        self._after_s = after_s
-        self._began = began
-        self._write = write
-        self._passed = passed
-        self._clock = clock
+    def __init__(self, bundles: Bundles, writer: Writer, config: Callable[[], FlowConfig]) -> None:
+        self._bundles = bundles
+        self._writer = writer
+        self._config = config
         self._heard: dict[int, float] = {}
-        # A record that was written: its offset, and when.
-        self._written: tuple[int, float] | None = None
+        self._written, self._read = math.inf, -1
+        self._proofs = 0
 
     def heard(self, bundle: int) -> None:
         """The task of a bundle has reported."""
-        self._heard[bundle] = self._clock()
+        self._heard[bundle] = asyncio.get_running_loop().time()
 
-    async def look(self) -> Sequence[tuple[int, float]]:
-        """
-        The bundles whose tasks are silent, and for how many seconds they have been.
+    def read(self, offset: int) -> None:
+        """A record of the progress topic was read."""
+        self._read = offset
 
-        Raises:
-            ClusterError: the progress topic cannot be written to; nothing is known of any task.
-        """
-        silent = self._silent()
+    async def run(self) -> None:
+        """Looks until cancelled."""
+        await run_periodically(LOOK_EVERY_S, self.look, name="silent-tasks", at_once=False)
+
+    async def look(self) -> None:
+        """Replaces the tasks that are silent, once they surely could have reported."""
+        silent = [each for each in self._silent() if await self._bundles.is_running(each)]
         if not silent:
-            self._written = None
-        elif self._written is None:
-            self._written = await self._write(), self._clock()
-        elif self._is_certain(*self._written):
-            self._written = None
-            return silent
-        return ()
+            self._forget_proofs()
+        elif await self._is_proven():
+            self._forget_proofs()
+            for bundle in silent:
+                await self._replace(bundle)
 
-    def _is_certain(self, offset: int, at: float) -> bool:
-        return self._passed() > offset and self._clock() - at >= _GRACE_S
+    async def _replace(self, bundle: int) -> None:
+        # It may have gone on while others were replaced.
+        if (for_s := self._silent().get(bundle)) is not None:
+            log.error("bundle.silent", bundle=bundle, for_s=round(for_s))
+            await self._bundles.restart([bundle], may_drain=False)
 
-    def _silent(self) -> list[tuple[int, float]]:
-        """Those that have reported since their task was submitted, but not for too long."""
-        now, after_s = self._clock(), self._after_s()
-        heard = (
-            (each, began, self._heard.get(each, began)) for each, began in self._began().items()
-        )
-        return [(each, now - at) for each, began, at in heard if began < at < now - after_s]
+    async def _is_proven(self) -> bool:
+        self._proofs = self._proofs + 1 if self._read >= self._written else 0
+        self._written = math.inf
+        topic = self._config().herder.names.progress_topic
+        try:
+            self._written = await self._writer.send(topic, *_NO_EVENTS, partition=0)
+        except ClusterError:
+            self._proofs = 0
+        return self._proofs >= _PROOFS
+
+    def _forget_proofs(self) -> None:
+        self._proofs, self._written = 0, math.inf
+
+    def _silent(self) -> dict[int, float]:
+        """For how many seconds bundles were silent that have been for too long."""
+        now, found = asyncio.get_running_loop().time(), {}
+        after_s = silent_after_s(self._config().source.transforms)
+        for bundle, began in self._bundles.began().items():
+            heard = self._heard.get(bundle, began)
+            most_s = after_s if heard > began else max(after_s, _STARTS_WITHIN_S)
+            if now - max(heard, began) > most_s:
+                found[bundle] = now - max(heard, began)
+        return found

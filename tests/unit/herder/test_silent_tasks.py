@@ -3,146 +3,198 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
 from mm2.config.connector_settings import TransformSettings
 from mm2.errors import Unavailable
 from mm2.herder.bundles.bundle_supervisor import BundleSupervisor
-from mm2.herder.bundles.silent_tasks import LOOK_EVERY_S, SilentTasks, silent_after_s
+from mm2.herder.bundles.silent_tasks import SilentTasks
+from mm2.protocol.task_events import decode_events, is_of_events
 from tests.support.virtual_time import run
 
-_AFTER_S = 30.0
+if TYPE_CHECKING:
+    from mm2.config.flow_config import FlowConfig
+    from mm2.herder.bundles.bundle_assignments import Bundles
+    from mm2.kafka.writer import Writer
+
+_PROVEN_S = 45.0
+"""Looks each five seconds, of which seven are needed."""
 
 
 @dataclass
-class _Topic:
-    """The progress topic of two bundles, whose tasks were submitted at 0 s, and the time."""
+class _Flow:
+    """Two bundles, whose tasks were submitted a second ago, and their progress topic."""
 
-    now: float = 1.0
+    transforms: TransformSettings = field(default_factory=TransformSettings)
     end: int = 100
-    passed: int = 100
-    began: dict[int, float] = field(default_factory=lambda: {0: 0.0, 1: 0.0})
     is_away: bool = False
     is_read: bool = True
+    waiting: set[int] = field(default_factory=set)
+    replaced: list[int] = field(default_factory=list)
+    written: int = 0
 
     def __post_init__(self) -> None:
-        self.tasks = SilentTasks(
-            lambda: _AFTER_S,
-            began=lambda: self.began,
-            write=self._write,
-            passed=lambda: self.passed,
-            clock=lambda: self.now,
-        )
-        self.written = 0
+        self._began = dict.fromkeys((0, 1), asyncio.get_running_loop().time() - 1)
+        herder = SimpleNamespace(names=SimpleNamespace(progress_topic="progress"))
+        source = SimpleNamespace(transforms=self.transforms)
+        config = cast("FlowConfig", SimpleNamespace(herder=herder, source=source))
+        self.tasks = SilentTasks(cast("Bundles", self), cast("Writer", self), lambda: config)
 
-    async def _write(self) -> int:
+    def began(self) -> dict[int, float]:
+        return self._began
+
+    async def is_running(self, bundle: int) -> bool:
+        return bundle not in self.waiting
+
+    async def restart(self, bundles: Collection[int], *, may_drain: bool) -> None:
+        assert not may_drain
+        self.replaced += bundles
+        self.submitted(*bundles)
+
+    async def send(self, topic: str, key: bytes, value: bytes, *, partition: int) -> int:
+        assert (topic, partition) == ("progress", 0)
+        assert is_of_events(key)
+        assert decode_events(value) == [], "nobody is to take it for a report or an event"
         if self.is_away:
             raise Unavailable("B", "away")
         self.end += 1
-        self.passed = self.end if self.is_read else self.passed
         self.written += 1
-        return self.end - 1
+        if self.is_read:
+            self.tasks.read(self.end)
+        return self.end
 
-    async def looks(self, seconds: float, *reporting: int) -> list[int]:
-        """The bundles that were found silent while so much time passed and others reported."""
-        found: list[int] = []
-        for _ in range(round(seconds / LOOK_EVERY_S)):
-            self.now += LOOK_EVERY_S
+    def submitted(self, *bundles: int) -> None:
+        now = asyncio.get_running_loop().time()
+        self._began |= dict.fromkeys(bundles, now)
+
+    async def goes_on(self, seconds: float, *reporting: int) -> None:
+        """So much time passes, in which some tasks report each second."""
+        looks = asyncio.create_task(self.tasks.run())
+        for _ in range(round(seconds)):
             for bundle in reporting:
                 self.tasks.heard(bundle)
-            found += [bundle for bundle, _ in await self._look()]
-        return found
-
-    async def _look(self) -> Sequence[tuple[int, float]]:
-        if not self.is_away:
-            return await self.tasks.look()
-        with pytest.raises(Unavailable):
-            await self.tasks.look()
-        return ()
+            await asyncio.sleep(1)
+        looks.cancel()
 
 
-def _both_report(topic: _Topic) -> _Topic:
-    topic.tasks.heard(0)
-    topic.tasks.heard(1)
-    return topic
-
-
-def test_one_that_stops_to_report_is_found_and_the_other_one_is_not() -> None:
+def test_one_that_stops_to_report_is_replaced_once_and_the_other_one_is_not() -> None:
     async def work() -> None:
-        topic = _both_report(_Topic())
-        assert await topic.looks(_AFTER_S, 1) == []
-        assert topic.written == 0
-        assert await topic.looks(15, 1) == [0]
-        assert topic.written == 1
+        flow = _Flow()
+        await flow.goes_on(60, 0, 1)
+        assert flow.written == 0, "as long as all report nothing needs to be known"
+        await flow.goes_on(30 + _PROVEN_S, 1)
+        assert flow.replaced == [0]
+        await flow.goes_on(120, 0, 1)
+        assert flow.replaced == [0]
 
     run(work())
 
 
-def test_for_how_long_it_was_silent_is_told() -> None:
+def test_none_is_replaced_while_the_topic_cannot_be_written_to_nor_soon_after_that() -> None:
     async def work() -> None:
-        topic = _both_report(_Topic())
-        await topic.looks(40)
-        topic.now += LOOK_EVERY_S
-        assert await topic.tasks.look() == [(0, 45.0), (1, 45.0)]
+        flow = _Flow()
+        await flow.goes_on(5, 0, 1)
+        flow.is_away = True
+        await flow.goes_on(300)
+        flow.is_away = False
+        await flow.goes_on(20)
+        flow.is_away = True
+        await flow.goes_on(60)
+        flow.is_away = False
+        await flow.goes_on(20)
+        await flow.goes_on(120, 0, 1)
+        assert flow.replaced == []
+        assert flow.written > 0
 
     run(work())
 
 
-def test_none_is_found_while_the_topic_cannot_be_written_to() -> None:
+def test_none_is_replaced_while_the_topic_cannot_be_read_nor_soon_after_that() -> None:
     async def work() -> None:
-        topic = _both_report(_Topic())
-        await topic.looks(_AFTER_S)
-        topic.is_away = True
-        assert await topic.looks(300) == []
-        topic.is_away = False
-        assert await topic.looks(LOOK_EVERY_S) == [], "they report again in a moment"
-        assert await topic.looks(60, 0, 1) == []
+        flow = _Flow(is_read=False)
+        await flow.goes_on(5, 0, 1)
+        await flow.goes_on(300)
+        flow.is_read = True
+        flow.tasks.read(flow.end)
+        await flow.goes_on(20)
+        await flow.goes_on(120, 0, 1)
+        assert flow.replaced == []
 
     run(work())
 
 
-def test_none_is_found_while_the_topic_cannot_be_read() -> None:
+def test_one_that_waits_for_an_executor_is_not_replaced() -> None:
     async def work() -> None:
-        topic = _both_report(_Topic(is_read=False))
-        assert await topic.looks(300) == []
-        topic.passed = topic.end
-        assert await topic.looks(LOOK_EVERY_S) == [0, 1]
+        flow = _Flow()
+        await flow.goes_on(10, 0, 1)
+        flow.waiting = {0}
+        await flow.goes_on(1_000, 1)
+        assert (flow.replaced, flow.written) == ([], 0)
+        flow.waiting = set()
+        await flow.goes_on(20, 1)
+        await flow.goes_on(100, 0, 1)
+        assert flow.replaced == [], "its task may take some time to start"
 
     run(work())
 
 
-def test_one_that_has_not_reported_since_it_was_submitted_is_not_found() -> None:
-    """It waits for an executor, or starts."""
-
+def test_one_that_never_reports_is_replaced_after_minutes() -> None:
     async def work() -> None:
-        topic = _both_report(_Topic())
-        await topic.looks(30, 1)
-        topic.began[0] = topic.now
-        assert await topic.looks(600, 1) == []
-        topic.tasks.heard(0)
-        assert await topic.looks(_AFTER_S + 15, 1) == [0]
+        flow = _Flow()
+        await flow.goes_on(10, 0, 1)
+        flow.submitted(0)
+        await flow.goes_on(290, 1)
+        assert flow.replaced == []
+        await flow.goes_on(20 + _PROVEN_S, 1)
+        assert flow.replaced == [0]
 
     run(work())
 
 
-def test_one_that_has_ended_is_not_found() -> None:
+def test_one_that_goes_on_while_another_is_replaced_is_left_alone() -> None:
     async def work() -> None:
-        topic = _both_report(_Topic())
-        del topic.began[0]
-        assert await topic.looks(600, 1) == []
+        flow = _Flow()
+        replace = flow.restart
+
+        async def restart(bundles: Collection[int], *, may_drain: bool) -> None:
+            flow.tasks.heard(1)
+            await replace(bundles, may_drain=may_drain)
+
+        flow.restart = restart  # type: ignore[method-assign]  # what happens meanwhile
+        await flow.goes_on(10, 0, 1)
+        await flow.goes_on(30 + _PROVEN_S)
+        assert flow.replaced == [0]
 
     run(work())
 
 
-def test_functions_of_users_may_compute_for_longer() -> None:
+@pytest.mark.parametrize(
+    ("transforms", "after_s"),
+    [
+        (TransformSettings(sql_where="true", provenance=True), 30),
+        (TransformSettings(handler="m:h"), 300),
+        (TransformSettings(function="m:f"), 300),
+    ],
+)
+def test_functions_of_users_may_compute_for_longer(
+    transforms: TransformSettings, after_s: float
+) -> None:
     """As long as Kafka's consumers may: ``max.poll.interval.ms``."""
-    assert silent_after_s(TransformSettings()) == _AFTER_S
-    assert silent_after_s(TransformSettings(sql_where="true", provenance=True)) == _AFTER_S
-    assert silent_after_s(TransformSettings(handler="m:h")) == 300
-    assert silent_after_s(TransformSettings(function="m:f")) == 300
+
+    async def work() -> None:
+        flow = _Flow(transforms)
+        await flow.goes_on(10, 0, 1)
+        await flow.goes_on(after_s, 1)
+        assert flow.replaced == []
+        await flow.goes_on(_PROVEN_S, 1)
+        assert flow.replaced == [0]
+
+    run(work())
 
 
 def test_a_bundle_says_when_its_job_was_submitted() -> None:
