@@ -157,7 +157,7 @@ class FakeCluster:
         return None if partition in self._leaderless else self._known[partition]
 
     def partition(self, partition: TopicPartition) -> PartitionMetadata:
-        """With replicas, which batches that become one are larger for."""
+        """Each partition has a follower: larger batches become one then."""
         leader = self._known[partition]
         return PartitionMetadata(partition.partition, 0, leader, 0, (leader, leader + 1))
 

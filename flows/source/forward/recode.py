@@ -182,7 +182,7 @@ def joined(
         plains.append(_plain(piece, room))
         room -= len(plains[-1])
         if room < 0:
-            raise TooLarge(together)
+            raise TooLarge(min(together, most))
     return b"".join(plains)
 
 

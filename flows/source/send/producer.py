@@ -20,7 +20,7 @@ from flows.source.forward.merge_batches import MergePolicy
 from flows.source.forward.record_batch import oldest_timestamp, rewrite_header
 from flows.source.send.in_flight import InFlightLimits
 from flows.source.send.outgoing_batch import OutgoingBatch
-from flows.source.send.queued_batches import merge_queued
+from flows.source.send.queued_batches import next_batch
 from flows.source.send.send_queue import PartitionSender
 from flows.source.send.send_recovery import Recovery, SequenceLost, Unwanted, after
 from flows.source.send.target_leaders import TargetLeaders
@@ -196,6 +196,7 @@ class Producer:
                 if self._may_send():
                     for node, senders in self._sendable().items():
                         self._launch(group, node, senders)
+                    await asyncio.sleep(0)
 
     def _stamped(self, data: bytes | bytearray | memoryview, sequence: int) -> bytearray:
         return rewrite_header(
@@ -230,7 +231,9 @@ class Producer:
         taken: list[tuple[PartitionSender, OutgoingBatch]] = []
         size = 0
         for sender in senders:
-            batch = self._head(sender)
+            batch, is_slow = next_batch(
+                sender, self._policy, self._stamped, self._leaders.is_replicated
+            )
             if taken and size + len(batch.data) > self._max_request:
                 break
             sender.launch()
@@ -238,19 +241,12 @@ class Producer:
             taken.append((sender, batch))
             del self._ready[sender]
             self._offer(sender)
+            if is_slow:
+                break  # others have their turn
         self._in_flight.begin(node)
         group.create_task(self._request(node, taken), name=f"produce-{node}")
         if self._ready:
             self._work.set()
-
-    def _head(self, sender: PartitionSender) -> OutgoingBatch:
-        """The next batch to send; what waits behind it goes with it if it is small."""
-        if sender.merges and len(sender.queue) > 1:
-            is_replicated = self._leaders.is_replicated(sender.target)
-            if one := merge_queued(sender, self._policy, is_replicated=is_replicated):
-                one.data = self._stamped(one.data, one.sequence)
-                sender.queue.appendleft(one)
-        return sender.queue[0]
 
     async def _request(self, node: int, taken: list[tuple[PartitionSender, OutgoingBatch]]) -> None:
         answers: dict[tuple[str, int], tuple[int, int]] = {}

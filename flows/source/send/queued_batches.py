@@ -13,32 +13,64 @@ become one, too. Compressing them again takes a tenth of the CPU that it saves t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Final, NamedTuple
 
+from flows.source.fetch.contiguous_batches import MOST_RECORDS
 from flows.source.forward.merge_batches import MergePolicy, common_codec
 from flows.source.forward.recode import Recoded, in_a_row, recode
 from flows.source.forward.record_batch import Batch, read
 from flows.source.send.outgoing_batch import OutgoingBatch
-from flows.source.send.send_queue import PartitionSender
+from flows.source.send.send_queue import UNBOUNDED, PartitionSender
+from mm2.core.model import TopicPartition
 from mm2.kafka.wire.compression import GZIP, TooLarge
 
 
-class _Small(NamedTuple):
-    """The most records and bytes of a batch that takes longer to send than to re-encode."""
+class _Most(NamedTuple):
+    """Records and bytes of a batch that may become one with others."""
 
     records: int
     size: int
 
-    def has(self, batch: OutgoingBatch) -> bool:
-        """Whether a batch is that small."""
+    def admits(self, batch: OutgoingBatch) -> bool:
+        """Whether a batch is small enough."""
         return len(batch.data) <= self.size and len(batch.offsets) <= self.records
 
 
-_SMALL: Final = _Small(records=64, size=16 << 10)
-_SMALL_FOR_REPLICAS: Final = _Small(records=1_024, size=64 << 10)
+_ALONE: Final = _Most(records=64, size=16 << 10)
+"""Where the leader has no followers: larger ones would take longer to re-encode than to send."""
+
+_REPLICATED: Final = _Most(records=1_024, size=64 << 10)
+
+_LEAST_WAITING: Final = 32 << 10
+_GROWN: Final = 1.15
+
+_SLOW_BYTES: Final = 128 << 10
+"""To make one batch of so much takes milliseconds."""
+
+
+def next_batch(
+    sender: PartitionSender,
+    policy: MergePolicy,
+    stamp: Callable[[bytearray, int], bytearray],
+    is_replicated: Callable[[TopicPartition], bool],
+) -> tuple[OutgoingBatch, bool]:
+    """
+    The first batch, with what waits behind it if they may become one; whether that took long.
+
+    Args:
+        stamp: gives a batch a producer and a sequence number.
+        is_replicated: whether a partition has followers.
+    """
+    if sender.merges and len(sender.queue) > 1:
+        one = merge_queued(sender, policy, is_replicated=is_replicated(sender.target))
+        if one is not None:
+            one.data = stamp(one.data, one.sequence)
+            sender.queue.appendleft(one)
+            return one, len(one.data) > _SLOW_BYTES
+    return sender.queue[0], False
 
 
 def merge_queued(
@@ -50,35 +82,59 @@ def merge_queued(
     None if there is nothing to be merged.
 
     Args:
-        is_replicated: whether other brokers must have the batch before it is acknowledged.
+        is_replicated: whether the partition has followers.
     """
-    small = _SMALL_FOR_REPLICAS if is_replicated else _SMALL
-    if not small.has(sender.queue[0]):
+    # A level that the user has chosen may be a slow one.
+    is_quick = policy.compression is None or policy.compression.level is None
+    most = _REPLICATED if is_replicated and is_quick else _ALONE
+    if not most.admits(sender.queue[0]):
         return None
-    waiting = list(_waiting(sender, policy, small))
+    waiting = list(_waiting(sender, policy, most))
     if len(waiting) <= 1:
         return None
     outgoing = [each for each, _ in waiting]
+    recoded = _recoded(sender, outgoing, [batch for _, batch in waiting], policy)
+    return None if recoded is None else _taken_off(sender, outgoing, recoded)
+
+
+def _recoded(
+    sender: PartitionSender,
+    outgoing: Sequence[OutgoingBatch],
+    batches: Sequence[Batch],
+    policy: MergePolicy,
+) -> Recoded | None:
+    size = sum(len(each.data) for each in outgoing)
+    compression = policy.of(batches[0])
+    for each in batches:
+        compression = common_codec(compression, policy.of(each)) or compression
     try:
-        recoded = _recoded([batch for _, batch in waiting], policy)
+        recoded = recode(batches, 0, compression, policy.most_plain)
     except TooLarge:
-        # Compressed batches do not say how large they become: half of them may do next time.
-        sender.most_waiting = sum(len(each.data) for each in outgoing) // 2
+        _merge_fewer(sender, outgoing, size)
         return None
     except ValueError:
         recoded = None
     if recoded is None:
-        for each in outgoing:
-            each.is_fixed = True  # what cannot be read, or not made into one, is sent as it is
+        _leave(outgoing)
+    elif size > _LEAST_WAITING and len(recoded.data) > _GROWN * size:
+        _merge_fewer(sender, outgoing, size)  # the source's producers compress better
         return None
-    return _taken_off(sender, outgoing, recoded)
+    else:
+        sender.most_waiting = min(sender.most_waiting * 17 // 16, UNBOUNDED)
+    return recoded
 
 
-def _recoded(batches: Sequence[Batch], policy: MergePolicy) -> Recoded | None:
-    compression = policy.of(batches[0])
-    for each in batches:
-        compression = common_codec(compression, policy.of(each)) or compression
-    return recode(batches, 0, compression, policy.most_plain)
+def _merge_fewer(sender: PartitionSender, outgoing: Sequence[OutgoingBatch], size: int) -> None:
+    """Half as many bytes may become one from now on; slowly more again, when that is done."""
+    sender.most_waiting = max(size // 2, _LEAST_WAITING)
+    if size <= _LEAST_WAITING:
+        _leave(outgoing)
+
+
+def _leave(outgoing: Iterable[OutgoingBatch]) -> None:
+    """What cannot be read, or not made into one, is sent as it is."""
+    for each in outgoing:
+        each.is_fixed = True
 
 
 def _taken_off(
@@ -104,20 +160,22 @@ def _taken_off(
 
 
 def _waiting(
-    sender: PartitionSender, policy: MergePolicy, small: _Small
+    sender: PartitionSender, policy: MergePolicy, most: _Most
 ) -> Iterator[tuple[OutgoingBatch, Batch]]:
     room = min(policy.most_bytes, sender.most_bytes, sender.most_waiting)
-    compression = None
+    compression, records = None, 0
     for each in sender.queue:
         room -= len(each.data)
+        records += len(each.offsets)
         is_other = each.owner is not sender.queue[0].owner
-        if each.is_fixed or is_other or not small.has(each) or room < 0:
+        if each.is_fixed or is_other or not most.admits(each) or room < 0 or records > MOST_RECORDS:
             return
         batch = read(memoryview(each.data), 0)
-        if batch is None or (batch.codec == GZIP and not _SMALL.has(each)):
+        if batch is None:
             return
         kind = policy.of(batch)
         compression = kind if compression is None else common_codec(compression, kind)
-        if compression is None:
+        # To compress larger ones by gzip takes longer than it saves.
+        if compression is None or (compression.codec == GZIP and not _ALONE.admits(each)):
             return
         yield each, batch

@@ -19,6 +19,8 @@ MAX_IN_FLIGHT: Final = 5
 _FORGOTTEN_AFTER_S: Final = 1.0
 """A broker may be configured to forget idle producers at once (``producer.id.expiration.ms``)."""
 
+UNBOUNDED: Final = 1 << 31
+
 STUCK_AFTER: Final = 4
 """Failed attempts in a row, which is after about a second and a half."""
 
@@ -50,7 +52,8 @@ class PartitionSender:
         flying: batches sent and not yet reported, in order.
         unanswered: how many of those the broker has not answered.
         most_bytes: the target refused a batch of twice as many; so many may be merged.
-        most_waiting: more bytes of batches that wait were too many when they were unpacked.
+        most_waiting: so many bytes of batches that wait may become one: more were too many when
+            they were unpacked, or would have grown.
         merges: whether batches that wait may become one.
         attempts: failures in a row.
         corruptions: how often in a row the broker found a batch damaged.
@@ -72,8 +75,8 @@ class PartitionSender:
     queue: deque[OutgoingBatch] = field(default_factory=deque)
     flying: deque[OutgoingBatch] = field(default_factory=deque)
     unanswered: int = 0
-    most_bytes: int = 1 << 31
-    most_waiting: int = 1 << 31
+    most_bytes: int = UNBOUNDED
+    most_waiting: int = UNBOUNDED
     merges: bool = False
     attempts: int = 0
     corruptions: int = 0

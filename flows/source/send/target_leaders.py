@@ -1,4 +1,4 @@
-"""Who leads the target's partitions and has replicas; asked again when there is trouble."""
+"""The leaders of the target's partitions, asked for again when there is trouble."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TargetLeaders:
         self._stale = asyncio.Event()
 
     def is_replicated(self, partition: TopicPartition) -> bool:
-        """Whether a partition has more replicas than its leader, as far as is known."""
+        """Whether a partition has followers, as far as is known."""
         found = self._client.partition(partition)
         return found is not None and len(found.replicas) > 1
 

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import random
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
+
 import pytest
 
 from flows.source.forward.merge_batches import MergePolicy
+from flows.source.forward.recode import encode
+from flows.source.forward.record_body import DecodedRecord, keyed_body
 from flows.source.send.outgoing_batch import OutgoingBatch
-from flows.source.send.queued_batches import merge_queued
+from flows.source.send.queued_batches import merge_queued, next_batch
 from flows.source.send.send_queue import PartitionSender
+from flows.source.send.target_leaders import TargetLeaders
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.compression import Compression
+from mm2.kafka.wire.requests.metadata import PartitionMetadata
 from tests.support.batches import Plain, read_batch, read_header, with_checksum, write_batch
+
+if TYPE_CHECKING:
+    from mm2.kafka.wire.wire_client import WireClient
 
 _TARGET = TopicPartition(TopicName("A.t"), 0)
 
@@ -116,19 +127,91 @@ def test_larger_ones_of_gzip_are_left_alone() -> None:
     assert merge_queued(sender, MergePolicy(), is_replicated=True) is not None
 
 
+def _of_bytes(*values: bytes, how: Compression) -> PartitionSender:
+    """A sender in which batches of 1,000 equal numbers of records with these values wait."""
+    sender = PartitionSender(_TARGET, merges=True)
+    for number, value in enumerate(values):
+        size = len(value) // 1_000 or 1
+        parts = [value[at : at + size] for at in range(0, len(value), size)]
+        bodies = [keyed_body(None, part) for part in parts]
+        records = [DecodedRecord(n, 1, body) for n, body in enumerate(bodies)]
+        data, sources = (
+            encode(records, how).data,
+            range(number * 1_100, number * 1_100 + len(parts)),
+        )
+        sender.queue.append(OutgoingBatch(data, sender.sequence, sources, 1, len(data)))
+        sender.sequence += len(parts)
+    return sender
+
+
 def test_fewer_become_one_where_they_are_too_large_when_they_are_unpacked() -> None:
     """Their size says nothing of it."""
-    mebibyte = 1 << 20
-    numbers = [[number] for number in range(8)]
-    sender = _waiting(*numbers, codecs=(3,) * 8, size=mebibyte)
-    policy = MergePolicy(most_plain=2 * mebibyte + 1_000)
+    values = [random.Random(n).randbytes(20_000) for n in range(8)]
+    sender = _of_bytes(*values, how=Compression(3))
+    policy = MergePolicy(most_plain=70_000)
     assert merge_queued(sender, policy, is_replicated=True) is None
-    assert len(sender.queue) == len(numbers)
     assert merge_queued(sender, policy, is_replicated=True) is None
+    assert len(sender.queue) == len(values)
+    limit = sender.most_waiting
     one = merge_queued(sender, policy, is_replicated=True)
     assert one is not None
-    assert _values(one) == [0, 1]
+    assert len(one.offsets) == 2_000
     assert not any(batch.is_fixed for batch in sender.queue)
+    assert sender.most_waiting > limit, "what comes later may be less"
+
+
+def test_tiny_ones_that_are_huge_when_they_are_unpacked_do_not_keep_later_ones_apart() -> None:
+    mebibyte = 1 << 20
+    sender = _waiting([1], [2], codecs=(4, 4), size=mebibyte)
+    assert merge_queued(sender, MergePolicy(most_plain=mebibyte), is_replicated=True) is None
+    assert all(batch.is_fixed for batch in sender.queue)
+    sender.queue = _waiting([3], [4], codecs=(4, 4), size=10_000).queue
+    assert merge_queued(sender, MergePolicy(), is_replicated=True) is not None
+
+
+def test_what_would_grow_stays_as_it_is() -> None:
+    """A producer may compress better than we do."""
+    words = [random.Random(n).randbytes(3) for n in range(3_000)]
+    values = [b"".join(random.Random(n).choices(words, k=15_000)) for n in range(2)]
+    sender = _of_bytes(*values, how=Compression(4, 19))
+    before = list(sender.queue)
+    assert merge_queued(sender, MergePolicy(), is_replicated=True) is None
+    assert list(sender.queue) == before
+    sender = _of_bytes(*values, how=Compression(4))
+    assert merge_queued(sender, MergePolicy(), is_replicated=True) is not None
+
+
+def test_larger_ones_are_left_alone_where_the_user_has_chosen_a_level() -> None:
+    """It may be a slow one."""
+    for level, is_merged in ((None, True), (19, False)):
+        sender = _waiting([*range(65)], [65], codecs=(4, 4))
+        policy = MergePolicy(compression=Compression(4, level))
+        assert (merge_queued(sender, policy, is_replicated=True) is not None) is is_merged
+
+
+def test_no_more_records_become_one_than_may_be_refused_together() -> None:
+    sender = _waiting(*[[*range(n, n + 1_000)] for n in range(0, 20_000, 1_000)], codecs=(3,) * 20)
+    one = merge_queued(sender, MergePolicy(), is_replicated=True)
+    assert one is not None
+    assert len(one.offsets) == 16_000
+
+
+@pytest.mark.parametrize(("replicas", "is_merged"), [((1,), False), ((1, 2), True), (None, False)])
+def test_whether_there_are_followers_is_known_from_the_cluster(
+    replicas: tuple[int, ...] | None, *, is_merged: bool
+) -> None:
+    found = None if replicas is None else PartitionMetadata(0, 0, 1, 0, replicas)
+    client = SimpleNamespace(partition=lambda _: found)
+    leaders = TargetLeaders(cast("WireClient", client), lambda: None)
+    sender = _waiting([*range(65)], [65])
+
+    def stamp(data: bytearray, sequence: int) -> bytearray:
+        assert sequence == 0
+        return data
+
+    batch, _ = next_batch(sender, MergePolicy(), stamp, leaders.is_replicated)
+    assert len(batch.offsets) == (66 if is_merged else 65)
+    assert sender.queue[0] is batch
 
 
 def test_what_cannot_be_read_is_sent_as_it_is_and_not_tried_again() -> None:
