@@ -194,9 +194,12 @@ class Producer:
                 await self._work.wait()
                 self._work.clear()
                 if self._may_send():
-                    for node, senders in self._sendable().items():
+                    slow = [
                         self._launch(group, node, senders)
-                    await asyncio.sleep(0)
+                        for node, senders in self._sendable().items()
+                    ]
+                    if any(slow):
+                        await asyncio.sleep(0)  # others have their turn
 
     def _stamped(self, data: bytes | bytearray | memoryview, sequence: int) -> bytearray:
         return rewrite_header(
@@ -226,10 +229,10 @@ class Producer:
             node: senders for node, senders in by_node.items() if self._in_flight.has_room(node)
         }
 
-    def _launch(self, group: asyncio.TaskGroup, node: int, senders: list[PartitionSender]) -> None:
-        """Starts one request with one batch of as many senders as fit."""
+    def _launch(self, group: asyncio.TaskGroup, node: int, senders: list[PartitionSender]) -> bool:
+        """Starts a request with one batch of as many senders as fit; whether that took long."""
         taken: list[tuple[PartitionSender, OutgoingBatch]] = []
-        size = 0
+        size, is_slow = 0, False
         for sender in senders:
             batch, is_slow = next_batch(
                 sender, self._policy, self._stamped, self._leaders.is_replicated
@@ -242,11 +245,12 @@ class Producer:
             del self._ready[sender]
             self._offer(sender)
             if is_slow:
-                break  # others have their turn
+                break
         self._in_flight.begin(node)
         group.create_task(self._request(node, taken), name=f"produce-{node}")
         if self._ready:
             self._work.set()
+        return is_slow
 
     async def _request(self, node: int, taken: list[tuple[PartitionSender, OutgoingBatch]]) -> None:
         answers: dict[tuple[str, int], tuple[int, int]] = {}
