@@ -39,8 +39,32 @@ def markdown(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def write_table(name: str, table: str, page: Path) -> None:
-    """Renews the table of a page that stands between ``<!-- name -->`` and ``<!-- end -->``."""
+def write_table(name: str, table: str, page: Path, staying: Sequence[str] = ()) -> None:
+    """
+    Renews the table of a page that stands between ``<!-- name -->`` and ``<!-- end -->``.
+
+    Args:
+        staying: titles of rows, in their order, that stay where the new table has none of them,
+            unless it has other columns.
+    """
     begin, end = f"<!-- {name} -->\n", "<!-- end -->"
-    pattern = re.escape(begin) + r"(?:\|.*\n)*" + re.escape(end)
-    page.write_text(re.sub(pattern, lambda _: begin + table + end, page.read_text()))
+    pattern = re.escape(begin) + r"((?:\|.*\n)*)" + re.escape(end)
+
+    def renewed(found: re.Match[str]) -> str:
+        return begin + _with_those_that_stay(found[1], table, staying) + end
+
+    page.write_text(re.sub(pattern, renewed, page.read_text()))
+
+
+def _with_those_that_stay(old: str, new: str, staying: Sequence[str]) -> str:
+    before, now = old.splitlines(keepends=True), new.splitlines(keepends=True)
+    if before[:1] != now[:1]:
+        return new
+    kept = {title: line for line in before[2:] if (title := _title(line)) in staying}
+    rows = {**kept, **{_title(line): line for line in now[2:]}}
+    known = {title: rows.pop(title) for title in staying if title in rows}
+    return "".join([*now[:2], *known.values(), *rows.values()])
+
+
+def _title(line: str) -> str:
+    return line.split("|")[1].strip()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.harness.bench.measurements import JAVA, LEGACY, OURS, BenchOutcome
+from tests.harness.bench.rows import ROWS
 from tests.harness.outcomes import markdown, write_table
 from tests.support.layout import ROOT
 
@@ -60,16 +61,21 @@ _SHARE_HEADING: Final = "machine used by the brokers: mm2, Java"
 
 
 def write_tables(outcomes: Sequence[BenchOutcome], pages: Sequence[Path] = PAGES) -> None:
-    """Renews the tables of the pages that the outcomes have something to say about."""
+    """
+    Renews the tables of the pages that the outcomes have something to say about.
+
+    Rows without an outcome stay as they are.
+    """
     tables = {
         benchmark: [outcome for outcome in outcomes if outcome.benchmark == benchmark]
         for benchmark in dict.fromkeys(outcome.benchmark for outcome in outcomes)
     }
+    titles = [row.title for row in ROWS]
     if "throughput" in tables:
         tables[SUMMARY] = tables["throughput"]
     for page in pages:
         for benchmark, rows in tables.items():
-            write_table(f"bench: {benchmark}", table_of(benchmark, rows), page)
+            write_table(f"bench: {benchmark}", table_of(benchmark, rows), page, titles)
 
 
 def table_of(benchmark: str, outcomes: Sequence[BenchOutcome]) -> str:

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from tests.harness.bench.measurements import BenchOutcome, load, table
 from tests.harness.bench.ratios import PAGES, table_of, write_tables
-from tests.harness.bench.rows import ROWS
+from tests.harness.bench.rows import ROWS, Row
 from tests.harness.outcomes import save
 
 LZ4 = BenchOutcome(
@@ -22,6 +22,18 @@ LZ4 = BenchOutcome(
     },
 )
 FAILED = BenchOutcome(benchmark="throughput", row="single", title="one to a batch", error="stuck")
+
+
+def _delays(row: Row, *, ours: float) -> BenchOutcome:
+    return BenchOutcome(
+        benchmark=row.benchmark,
+        row=row.name,
+        title=row.title,
+        numbers={
+            "mm2": {"beyond_p50_ms": ours, "beyond_p99_ms": ours},
+            "java": {"beyond_p50_ms": 4.0, "beyond_p99_ms": 4.0},
+        },
+    )
 
 
 def test_outcomes_come_back_from_their_file(tmp_path: Path) -> None:
@@ -44,6 +56,29 @@ def test_only_the_tables_of_a_page_change(tmp_path: Path) -> None:
         assert page.read_text() == (
             f"a\n<!-- bench: throughput -->\n{table_of('throughput', [LZ4])}<!-- end -->\nb | c\n"
         )
+
+
+def test_rows_that_were_not_measured_stay_in_their_place(tmp_path: Path) -> None:
+    first, second, third = [row for row in ROWS if row.benchmark == "transforms-delay"][:3]
+    page = tmp_path / "page.md"
+    page.write_text("<!-- bench: transforms-delay -->\n<!-- end -->\n")
+    for measured in ((first, third), (second,), (first,)):
+        write_tables([_delays(each, ours=len(measured)) for each in measured], [page])
+    assert page.read_text().splitlines()[3:-1] == [
+        f"| {first.title} | 0.25 | 0.25 |",
+        f"| {second.title} | 0.25 | 0.25 |",
+        f"| {third.title} | 0.50 | 0.50 |",
+    ]
+
+
+def test_rows_go_with_the_columns_that_they_had(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    row = ROWS[0]
+    page.write_text(
+        f"<!-- bench: throughput -->\n| old |\n| --- |\n| {row.title} |\n<!-- end -->\n"
+    )
+    write_tables([LZ4], [page])
+    assert row.title not in page.read_text()
 
 
 def test_the_documentation_has_a_place_for_each_benchmark() -> None:
