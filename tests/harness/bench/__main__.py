@@ -19,6 +19,8 @@ from rich.console import Console
 
 from mm2.demo.processes import KafkaMissing
 from tests.harness.bench.costs import SHAPES, Cost, found_costs, write_page
+from tests.harness.bench.executors import DEFAULTS as EXECUTORS
+from tests.harness.bench.executors import of_argument
 from tests.harness.bench.measurements import BenchOutcome, load, table
 from tests.harness.bench.mirrors import JAVA, OURS, Peer, Stuck
 from tests.harness.bench.ratios import write_tables
@@ -80,6 +82,14 @@ def _parser() -> argparse.ArgumentParser:
     costs = commands.add_parser("costs", help="what mm2 costs for each MB, record, partition ...")
     for name, default in (("tasks", [1, 2, 4]), ("partitions", [100, 1_000]), ("groups", [0, 500])):
         costs.add_argument(f"--{name}", type=int, nargs="*", default=default, metavar="N")
+    costs.add_argument(
+        "--executors",
+        type=of_argument,
+        nargs="*",
+        default=EXECUTORS,
+        metavar="NxCORES",
+        help="of a standalone cluster of Spark (1x1 2x1 1x2 4x1)",
+    )
     costs.add_argument("--workloads", nargs="*", default=list(SHAPES), choices=SHAPES)
     costs.add_argument("--scale", type=float, default=1.0, help="of records and times (1)")
     costs.add_argument("--json", type=Path, metavar="FILE", help="for costs-report")
@@ -94,8 +104,15 @@ def _parser() -> argparse.ArgumentParser:
 
 def _measure_costs(options: argparse.Namespace, console: Console) -> int:
     costs: list[Cost] = []
-    counts = options.workloads, options.tasks, options.partitions, options.groups
-    for cost in found_costs(*counts, options.scale):
+    found = found_costs(
+        workloads=options.workloads,
+        tasks=options.tasks,
+        executors=options.executors,
+        partitions=options.partitions,
+        groups=options.groups,
+        scale=options.scale,
+    )
+    for cost in found:
         numbers = ", ".join(f"{name}: {number:.3g}" for name, number in cost.numbers.items())
         console.print(f"{cost.table} {cost.title}: {numbers}", highlight=False, soft_wrap=True)
         costs.append(cost)

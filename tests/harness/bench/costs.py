@@ -1,5 +1,5 @@
 """
-``./scripts/bench costs``: what mm2 costs for each MB, batch, record, partition and group.
+``./scripts/bench costs``: what mm2 costs for each MB, batch, record, task, partition and group.
 
 Without Java's MirrorMaker: these numbers are to calculate with. CPU seconds are those of one
 machine.
@@ -16,11 +16,11 @@ from typing import Final
 
 import psutil
 
-from mm2.demo.processes import Watched
 from tests.harness.bench.copied import wait_for
+from tests.harness.bench.executors import Executors, measure_executors
 from tests.harness.bench.measurements import OURS as OUR_NAME
 from tests.harness.bench.measurements import Numbers
-from tests.harness.bench.mirrors import OURS, cpu_s, family, running
+from tests.harness.bench.mirrors import OURS, Mirror, cpu_s, family, running
 from tests.harness.bench.settings import properties, source_cluster, target_cluster
 from tests.harness.bench.throughput import Conditions, measure
 from tests.harness.bench.workload import TOPIC, WORKLOADS, Workload
@@ -57,8 +57,10 @@ class Cost:
 
 
 def found_costs(
+    *,
     workloads: Sequence[str],
     tasks: Sequence[int],
+    executors: Sequence[Executors],
     partitions: Sequence[int],
     groups: Sequence[int],
     scale: float,
@@ -68,6 +70,8 @@ def found_costs(
         yield _of_copying(WORKLOADS[name], SHAPES[name], scale)
     for count in tasks:
         yield _of_tasks(count, scale)
+    for each in executors:
+        yield _of_executors(each, scale)
     for count in partitions:
         yield _of_partitions(count, scale)
     for count in groups:
@@ -102,6 +106,20 @@ def _of_tasks(tasks: int, scale: float) -> Cost:
         "cores of brokers": numbers["brokers_share"] * (psutil.cpu_count() or 1),
     }
     return Cost(table="scale-tasks", title=f"{tasks}", numbers=found)
+
+
+def _of_executors(executors: Executors, scale: float) -> Cost:
+    numbers = measure_executors(executors, WORKLOADS["kilobyte-lz4"], scale)
+    found = {
+        "MB/s": numbers["megabytes_s"],
+        "CPU-s/GB of tasks": numbers["cpu_tasks"],
+        "CPU-s/GB of driver and its JVM": numbers["cpu_driver"] + numbers["cpu_JVM"],
+        "CPU-s/GB of executors' JVMs": numbers["cpu_executors"],
+        "MB of an executor's JVM": numbers["JVM_mb"],
+        "MB of its Python": numbers["tasks_mb"],
+        "MB of both, shared pages once": numbers["pss_mb"],
+    }
+    return Cost(table="scale-executors", title=executors.title, numbers=found)
 
 
 def _of_partitions(count: int, scale: float) -> Cost:
@@ -148,7 +166,7 @@ def _of_groups(count: int, scale: float) -> Cost:
     return Cost(table="scale-groups", title=f"{count:,}", numbers=found)
 
 
-def _idle(mirror: Watched, scale: float) -> dict[str, float]:
+def _idle(mirror: Mirror, scale: float) -> dict[str, float]:
     """Cores that each kind of process takes while nothing is written."""
     time.sleep(_SETTLE_S * scale)
     before, seconds = cpu_s(mirror, ()), _IDLE_S * scale
@@ -157,7 +175,7 @@ def _idle(mirror: Watched, scale: float) -> dict[str, float]:
     return {kind: (now[kind] - used) / seconds for kind, used in before.items() if kind in now}
 
 
-def _memory(mirror: Watched) -> dict[str, float]:
+def _memory(mirror: Mirror) -> dict[str, float]:
     found: dict[str, float] = {}
     for kind, process in family(mirror):
         with suppress(psutil.NoSuchProcess):

@@ -8,9 +8,8 @@ import random
 import time
 from typing import Final
 
-from mm2.demo.processes import Watched
 from tests.harness.bench.measurements import Numbers
-from tests.harness.bench.mirrors import Peer, cpu_s, running
+from tests.harness.bench.mirrors import Mirror, Peer, cpu_s, running
 from tests.harness.bench.probes import Arrivals, Source, percentiles
 from tests.harness.bench.settings import properties, source_cluster, target_cluster
 from tests.harness.bench.throughput import Conditions
@@ -73,7 +72,7 @@ def _measured(
     return {**used, **percentiles(arrivals.delays_ms[before:])}
 
 
-def _idle_cores(mirror: Watched, brokers: list[int], seconds: float) -> dict[str, float]:
+def _idle_cores(mirror: Mirror, brokers: list[int], seconds: float) -> dict[str, float]:
     before = cpu_s(mirror, brokers)
     time.sleep(seconds)
     cores = {kind: (now - before[kind]) / seconds for kind, now in cpu_s(mirror, brokers).items()}

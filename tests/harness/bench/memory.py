@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Final
 
 import psutil
 
-from mm2.demo.processes import Watched
 from tests.harness.bench.copied import wait_for
 from tests.harness.bench.measurements import Numbers
 from tests.harness.bench.mirrors import Peer, family, running
@@ -37,12 +37,12 @@ class Peak:
         self.pss = 0.0
         self.kinds: dict[str, float] = {}
 
-    def look(self, mirror: Watched) -> None:
-        """Looks at all processes of the mirror once."""
+    def look(self, processes: Iterable[tuple[str, psutil.Process]]) -> None:
+        """Looks once at processes, of which each comes with its kind."""
         rss: dict[str, float] = {}
         pss = 0.0
         with suppress(psutil.NoSuchProcess):
-            for kind, process in family(mirror):
+            for kind, process in processes:
                 with suppress(psutil.NoSuchProcess):
                     memory = process.memory_full_info()
                     rss[kind] = rss.get(kind, 0.0) + memory.rss / 1e6
@@ -81,7 +81,7 @@ def _peak(
 ) -> Peak:
     with target_cluster() as target:
         text = properties(source, target, tasks=conditions.tasks, more=conditions.settings)
-        with running(peer, text) as mirror, _watched(mirror) as peak:
+        with running(peer, text) as mirror, watched(partial(family, mirror)) as peak:
             if stalled_s:
                 wait_for(mirror, target.bootstrap, _WORKLOAD.partitions, int(records * _STALL_AT))
                 target.pause()
@@ -92,12 +92,15 @@ def _peak(
 
 
 @contextmanager
-def _watched(mirror: Watched) -> Iterator[Peak]:
+def watched(
+    processes: Callable[[], Iterable[tuple[str, psutil.Process]]], every_s: float = _SAMPLE_EVERY_S
+) -> Iterator[Peak]:
+    """Looks at processes now and then, for as long as the context lasts."""
     peak, done = Peak(), threading.Event()
 
     def look() -> None:
-        while not done.wait(_SAMPLE_EVERY_S):
-            peak.look(mirror)
+        while not done.wait(every_s):
+            peak.look(processes())
 
     thread = threading.Thread(target=look)
     thread.start()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,10 +46,27 @@ class Peer:
     Attributes:
         name: as outcomes name it.
         command: the command line that runs a properties file; the folder is for its own files.
+        workers: process ids of Spark's workers, whose executors are a part of the mirror.
     """
 
     name: str
     command: Callable[[Path, Path], list[str]]
+    workers: Sequence[int] = ()
+
+
+class Mirror(Watched):
+    """
+    A mirror that runs.
+
+    Args:
+        command: its command line.
+        output: a file for what it writes.
+        workers: process ids of Spark's workers, whose executors are a part of it.
+    """
+
+    def __init__(self, command: Sequence[str], output: Path, workers: Sequence[int] = ()) -> None:
+        super().__init__(command, output)
+        self.workers = workers
 
 
 def _ours(file: Path, _folder: Path) -> list[str]:
@@ -70,7 +87,7 @@ JAVA: Final = Peer(JAVA_NAME, _java)
 
 
 @contextmanager
-def running(peer: Peer, text: str) -> Iterator[Watched]:
+def running(peer: Peer, text: str) -> Iterator[Mirror]:
     """
     Runs a mirror with a properties file for as long as the context lasts.
 
@@ -81,7 +98,7 @@ def running(peer: Peer, text: str) -> Iterator[Watched]:
         folder = Path(name)
         file = folder / "mirror-maker.properties"
         file.write_text(text)
-        process = Watched(peer.command(file, folder), folder / "mirror.log")
+        process = Mirror(peer.command(file, folder), folder / "mirror.log", peer.workers)
         try:
             yield process
         except Stuck as error:
@@ -91,7 +108,7 @@ def running(peer: Peer, text: str) -> Iterator[Watched]:
             process.end(timeout=_STOP_WITHIN_S)
 
 
-def cpu_s(mirror: Watched, brokers: Iterable[int]) -> dict[str, float]:
+def cpu_s(mirror: Mirror, brokers: Iterable[int]) -> dict[str, float]:
     """CPU seconds used so far: by the brokers, and by each kind of process of the mirror."""
     found = {"brokers": sum(_seconds(psutil.Process(pid)) for pid in brokers)}
     for kind, process in family(mirror):
@@ -100,16 +117,33 @@ def cpu_s(mirror: Watched, brokers: Iterable[int]) -> dict[str, float]:
     return found
 
 
-def family(mirror: Watched) -> Iterator[tuple[str, psutil.Process]]:
-    """The processes of a mirror, each with its kind: ``driver``, ``JVM`` or ``tasks``."""
+def family(mirror: Mirror) -> Iterator[tuple[str, psutil.Process]]:
+    """
+    The processes of a mirror, each with its kind.
+
+    That is ``driver``, ``JVM``, ``executors`` (their JVMs, on a Spark cluster), or ``tasks``.
+    """
     root = psutil.Process(mirror.pid)
     for process in (root, *root.children(recursive=True)):
         with suppress(psutil.NoSuchProcess):
             yield _kind(process, root), process
+    yield from executors_of(mirror.workers)
+
+
+def executors_of(workers: Iterable[int]) -> Iterator[tuple[str, psutil.Process]]:
+    """What Spark's workers have started: ``executors``, which are JVMs, and their ``tasks``."""
+    for worker in workers:
+        for process in psutil.Process(worker).children(recursive=True):
+            with suppress(psutil.NoSuchProcess):
+                yield "executors" if _is_java(process) else "tasks", process
+
+
+def _is_java(process: psutil.Process) -> bool:
+    return "java" in process.name()
 
 
 def _kind(process: psutil.Process, root: psutil.Process) -> str:
-    if "java" in process.name():
+    if _is_java(process):
         return "JVM"
     return "driver" if process.pid == root.pid else "tasks"
 

@@ -16,10 +16,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from mm2.demo.processes import Watched
 from tests.harness.bench.copied import Copied
 from tests.harness.bench.measurements import Numbers
-from tests.harness.bench.mirrors import Peer, cpu_s, running
+from tests.harness.bench.mirrors import Mirror, Peer, cpu_s, running
 from tests.harness.bench.settings import properties, source_cluster, target_cluster
 from tests.harness.bench.warming import warm
 from tests.harness.bench.workload import TOPIC, Workload
@@ -28,7 +27,7 @@ from tests.support.cluster import KafkaCluster
 WARM_S: Final = 25.0
 """Brokers compile for so long what they do often, at the cost of who comes first."""
 
-_MIRROR: Final = ("tasks", "driver", "JVM")
+_MIRROR: Final = ("tasks", "driver", "JVM", "executors")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +85,7 @@ def _copied(
 
 
 async def timed_copy(
-    mirror: Watched,
+    mirror: Mirror,
     workload: Workload,
     records: int,
     clusters: tuple[KafkaCluster, KafkaCluster],

@@ -147,4 +147,4 @@ def _importing(peer: Peer) -> Peer:
     def command(file: Path, folder: Path) -> list[str]:
         return ["/usr/bin/env", f"PYTHONPATH={ROOT}", *peer.command(file, folder)]
 
-    return Peer(peer.name, command)
+    return replace(peer, command=command)
