@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from mm2.demo.processes import Watched
+from tests.harness.bench.memory import watched
 from tests.harness.bench.mirrors import Mirror, cpu_s, executors_of, family
 from tests.support.eventually import eventually
 
@@ -45,3 +47,9 @@ def test_executors_of_a_cluster_are_a_part_of_the_mirror(driver: Mirror) -> None
 
 def test_their_cpu_time_is_counted_by_kind(driver: Mirror) -> None:
     assert cpu_s(driver, ()).keys() == {"brokers", "driver", "executors", "tasks"}
+
+
+def test_their_memory_is_looked_at_by_kind(driver: Mirror) -> None:
+    with watched(partial(family, driver), every_s=0.01) as peak:
+        eventually(lambda: peak.pss)
+    assert peak.kinds.keys() == {"driver", "executors", "tasks"}
