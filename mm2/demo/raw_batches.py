@@ -49,11 +49,17 @@ class RawRecord:
     offset: int = -1
 
 
-def encode(records: Sequence[RawRecord], codec: str) -> bytes:
-    """One batch of these records, without a producer."""
+def encode(records: Sequence[RawRecord], codec: str, level: int | None = None) -> bytes:
+    """
+    One batch of these records, without a producer.
+
+    Args:
+        level: of the codec's library; None for that of Python's clients.
+    """
     base = records[0].timestamp_ms
     plain = b"".join(_record(record, n, base) for n, record in enumerate(records))
-    payload = plain if codec == "none" else getattr(compression, f"{codec}_encode")(plain)
+    levels = [] if level is None else [level]
+    payload = plain if codec == "none" else getattr(compression, f"{codec}_encode")(plain, *levels)
     last = max(record.timestamp_ms for record in records)
     rest = _REST.pack(
         CODECS.index(codec), len(records) - 1, base, last, -1, -1, -1, len(records)

@@ -51,22 +51,25 @@ def write_batches(
     in_batch: int,
     records: int,
     keys: int = 0,
+    level: int | None = None,
 ) -> int:
     """
     Writes at least ``records`` records of ``size`` bytes, ``in_batch`` to a batch.
 
-    They have one of so many ``keys``; of none if there are none.
+    They have one of so many ``keys``; of none if there are none. ``level`` is that of the codec.
 
     Returns:
         How many there are now: whole batches, as many in each partition.
     """
     rounds = -(-records // (in_batch * partitions))
-    made = batches(codec, size, in_batch, keys=keys)
+    made = batches(codec, size, in_batch, keys=keys, level=level)
     asyncio.run(_write_batches(bootstrap, topic, partitions, made, rounds))
     return rounds * partitions * in_batch
 
 
-def batches(codec: str, size: int, in_batch: int, *, keys: int = 0) -> list[bytes]:
+def batches(
+    codec: str, size: int, in_batch: int, *, keys: int = 0, level: int | None = None
+) -> list[bytes]:
     """Some batches of ``in_batch`` records of ``size`` bytes, ready to be written."""
     now = time.time_ns() // 1_000_000
     endless, choices = values(size), random.Random(keys)
@@ -75,7 +78,7 @@ def batches(codec: str, size: int, in_batch: int, *, keys: int = 0) -> list[byte
         key = b"%08d" % choices.randrange(keys) if keys else None
         return RawRecord(key=key, value=next(endless), timestamp_ms=now)
 
-    return [encode([record() for _ in range(in_batch)], codec) for _ in range(_BATCHES)]
+    return [encode([record() for _ in range(in_batch)], codec, level) for _ in range(_BATCHES)]
 
 
 async def _write_batches(
