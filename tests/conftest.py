@@ -8,7 +8,7 @@ import gc
 import os
 import signal
 import uuid
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
 
@@ -20,8 +20,11 @@ from mm2.config.text.expressions import RESOLVED
 from mm2.kafka.wire.compiled import compile_now
 from tests.support.at_once import FailuresAtOnce
 from tests.support.cluster import Cluster, KafkaCluster
+from tests.support.eventually import eventually
 from tests.support.hung_tests import HungTests
+from tests.support.mirror import Mirror
 from tests.support.providers import provided
+from tests.support.spark_cluster import SparkCluster
 from tests.support.topics import delete_all_topics
 
 # A busy machine makes single examples slow; the suite's own timeout catches what hangs. In CI the
@@ -39,6 +42,7 @@ for _late in ("allure", "html.writer", "junitxml"):
 
 _INTERPRETERS = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
 _CLUSTERS = pytest.StashKey[list[Cluster]]()
+_SPARKS_SECRET = {"spark.authenticate.secret": uuid.uuid4().hex}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -70,6 +74,18 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     plugins = session.config.pluginmanager
     if plugins.hasplugin("dsession"):
         plugins.register(FailuresAtOnce(plugins.getplugin("terminalreporter")))
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Has what is marked so run on the local master, and again on a standalone cluster."""
+    marker = metafunc.definition.get_closest_marker("also_on_spark_cluster")
+    if marker is None:
+        return
+    marks = () if marker.kwargs.get("always") else (pytest.mark.thorough,)
+    masters = ["local", pytest.param("standalone", marks=marks)]
+    if "spark_settings" not in metafunc.fixturenames:
+        metafunc.fixturenames.append("spark_settings")
+    metafunc.parametrize("spark_settings", masters, indirect=True)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -140,6 +156,30 @@ def _without_topics_later(cluster: Cluster) -> Iterator[Cluster]:
     """Deletes what a module leaves: each mirror of a later one would copy all heartbeats topics."""
     yield cluster
     delete_all_topics(cluster)
+
+
+@pytest.fixture(scope="module")
+def _standalone_spark() -> Iterator[SparkCluster]:
+    """Room for four tasks; who is let in, and what is sent, is protected as the docs advise."""
+    protected = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true"}
+    with SparkCluster(workers=2, cores=2, settings={**protected, **_SPARKS_SECRET}) as found:
+        yield found
+
+
+@pytest.fixture
+def spark_settings(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Mapping[str, str]]:
+    """Settings with which mirrors run where a marked test wants them, which they are given."""
+    if request.param == "local":
+        yield {}
+        return
+    spark: SparkCluster = request.getfixturevalue("_standalone_spark")
+    before = spark.applications()
+    monkeypatch.setattr(Mirror, "spark", {**spark.application, **_SPARKS_SECRET})
+    yield Mirror.spark
+    assert spark.applications() > before, "no task of it has run there"
+    eventually(lambda: spark.executors() == [])
 
 
 @pytest.fixture(autouse=True)

@@ -22,6 +22,7 @@ from tests.support.topics import partition_counts
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
 
+@pytest.mark.also_on_spark_cluster(always=True)
 def test_killed_in_mid_copy_it_loses_nothing_and_keeps_order(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
@@ -66,6 +67,7 @@ def _expect_all_in_order(cluster: Cluster, topic: str, total: int) -> None:
         assert list(found) == sorted(found)
 
 
+@pytest.mark.also_on_spark_cluster(always=True)
 def test_a_killed_worker_comes_back_and_the_others_never_stop(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
@@ -100,6 +102,7 @@ def _workers(cluster: Cluster, since_ms: int) -> dict[int, int]:
     )
 
 
+@pytest.mark.also_on_spark_cluster
 def test_when_sparks_jvm_dies_it_is_started_again(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
@@ -115,6 +118,7 @@ def test_when_sparks_jvm_dies_it_is_started_again(
         mirror.wait_gone()
 
 
+@pytest.mark.also_on_spark_cluster
 def test_an_unreachable_cluster_is_waited_for_while_other_flows_go_on(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
@@ -158,6 +162,7 @@ def test_heartbeats_need_the_target_only(cluster_b: Cluster, unique: str, tmp_pa
         mirror.wait_gone()
 
 
+@pytest.mark.also_on_spark_cluster
 def test_an_outage_of_the_target_loses_nothing_and_does_not_hold_up_a_stop(
     cluster_a: Cluster, unique: str, tmp_path: Path
 ) -> None:

@@ -79,6 +79,7 @@ def test_a_node_that_never_gets_to_a_cluster_ends(
         mirror.wait_gone()
 
 
+@pytest.mark.also_on_spark_cluster
 @pytest.mark.parametrize("strike", [KafkaCluster.pause, KafkaCluster.kill], ids=["frozen", "gone"])
 def test_a_node_that_loses_a_cluster_ends(
     cluster_a: Cluster, target: Target, tmp_path: Path, strike: Callable[[KafkaCluster], None]

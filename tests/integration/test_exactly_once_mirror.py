@@ -18,6 +18,7 @@ from tests.support.records import create_topic
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(400)]
 
 
+@pytest.mark.also_on_spark_cluster(always=True)
 def test_each_record_comes_once_whoever_is_killed(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:

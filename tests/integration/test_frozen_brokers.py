@@ -85,6 +85,7 @@ async def test_questions_are_answered_while_one_broker_is_frozen(
             await each.close()
 
 
+@pytest.mark.also_on_spark_cluster
 @pytest.mark.parametrize("exactly_once", ["disabled", "enabled"])
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_a_mirror_goes_on_without_a_frozen_broker_and_with_it_again(

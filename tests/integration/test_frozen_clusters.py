@@ -51,6 +51,7 @@ def _numbered(first: int) -> list[Sample]:
     return [Sample(value=b"%d" % number) for number in range(first, first + 10)]
 
 
+@pytest.mark.also_on_spark_cluster
 @pytest.mark.parametrize("listeners", [("PLAINTEXT", "PLAINTEXT"), ("SASL_PLAINTEXT", "SSL")])
 @pytest.mark.parametrize("exactly_once", ["disabled", "enabled"])
 def test_a_mirror_outlives_frozen_clusters_and_ends_in_order_while_they_are(

@@ -34,6 +34,7 @@ def _found(cluster: Cluster, topic: str) -> list[str]:
     )
 
 
+@pytest.mark.also_on_spark_cluster
 def test_topics_deleted_on_either_side_are_mirrored_again_from_their_start(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:

@@ -34,6 +34,7 @@ def _numbered(first: int, count: int) -> list[Sample]:
     return [Sample(value=b"%d" % n, partition=n % _PARTITIONS) for n in range(first, first + count)]
 
 
+@pytest.mark.also_on_spark_cluster
 def test_leaders_of_both_sides_change_and_each_record_is_copied_once_in_order(
     unique: str, tmp_path: Path
 ) -> None:

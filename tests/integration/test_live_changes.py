@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -136,12 +136,14 @@ def flow(cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path) ->
     return _Flow(file, cluster_a, cluster_b, f"S{unique[-8:]}", steady, other)
 
 
+@pytest.mark.also_on_spark_cluster
 def test_a_running_mirror_is_changed_and_what_is_not_concerned_goes_on(
-    flow: _Flow, tmp_path: Path
+    flow: _Flow, spark_settings: Mapping[str, str], tmp_path: Path
 ) -> None:
     produce(flow.source.bootstrap, flow.other, [Sample(value=b"1")])
     traffic = _Traffic(flow.source.bootstrap, flow.steady)
-    text = flow.write(topics=flow.steady, **{"spark.master": "local[2]"})
+    two_slots = {"spark.master": "local[2]", "spark.cores.max": "2", **spark_settings}
+    text = flow.write(topics=flow.steady, **two_slots)
     with Mirror(tmp_path, text) as mirror:
         with traffic.flowing():
             flow.copied(flow.steady, 2)

@@ -30,6 +30,7 @@ class Repeats:
 
 @pytest.fixture
 def user_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Executors of a cluster find it where the file says."""
     folder = tmp_path / "code"
     folder.mkdir()
     (folder / "mirror_user_code.py").write_text(_USER_CODE)
@@ -46,6 +47,7 @@ def _settings(unique: str, **more: str) -> Mapping[str, str]:
     }
 
 
+@pytest.mark.also_on_spark_cluster
 @pytest.mark.usefixtures("user_code")
 @pytest.mark.parametrize(
     "support", [pytest.param("disabled", marks=pytest.mark.thorough), "enabled"]
@@ -54,7 +56,10 @@ def test_each_record_becomes_three_and_a_killed_driver_repeats_none(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path, support: str
 ) -> None:
     changed, plain = f"{unique}-t", f"{unique}-plain"
-    settings = _settings(unique, **{"B.exactly.once.source.support": support})
+    settings = {
+        **_settings(unique, **{"B.exactly.once.source.support": support}),
+        "spark.executorEnv.PYTHONPATH": str(tmp_path / "code"),
+    }
     text = one_way(cluster_a, cluster_b, f"{unique}-.*", settings)
     for topic in (changed, plain):
         create_topic(cluster_a.bootstrap, topic)

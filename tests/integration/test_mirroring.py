@@ -72,6 +72,7 @@ def test_two_clusters_mirror_each_other_and_never_in_a_circle(
     assert {t for t in topics if t.startswith(("A.B.A", "B.A.B"))} == set()
 
 
+@pytest.mark.also_on_spark_cluster
 def test_a_clean_stop_and_start_copies_each_record_once(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:

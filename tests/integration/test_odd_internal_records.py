@@ -46,6 +46,7 @@ def _odd(*bodies: bytes) -> bytes:
     return with_checksum(encode(records, Compression(GZIP)).data)
 
 
+@pytest.mark.also_on_spark_cluster
 def test_a_mirror_goes_on_whatever_stands_in_its_topics(
     cluster_a: Cluster, unique: str, tmp_path: Path
 ) -> None:

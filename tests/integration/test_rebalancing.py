@@ -78,6 +78,7 @@ def _numbers(samples: list[Sample], partition: int) -> list[int]:
     return [int((s.value or b"")[:6]) for s in samples if s.partition == partition]
 
 
+@pytest.mark.also_on_spark_cluster
 @pytest.mark.parametrize(
     "exactly_once", [pytest.param("disabled", marks=pytest.mark.thorough), "enabled"]
 )
@@ -112,6 +113,7 @@ def test_a_busy_partition_moves_under_traffic_and_each_record_is_copied_once_in_
     )
 
 
+@pytest.mark.also_on_spark_cluster
 def test_a_driver_killed_while_a_partition_moves_loses_nothing_and_keeps_the_order(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
@@ -139,6 +141,7 @@ def test_a_driver_killed_while_a_partition_moves_loses_nothing_and_keeps_the_ord
         assert firsts == list(range(len(firsts))), "in order, none missing"
 
 
+@pytest.mark.also_on_spark_cluster
 def test_partitions_stay_in_their_bundles_over_a_restart_with_more_tasks(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:

@@ -131,6 +131,7 @@ def _catches_up(flow: _Flow, number: int) -> None:
     eventually(partial(_arrived, flow, number))
 
 
+@pytest.mark.also_on_spark_cluster
 def test_nodes_share_flows_and_take_over_from_each_other(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:

@@ -48,6 +48,7 @@ def _values(total: int) -> Iterator[bytes]:
     return (b"n%d" % number for number in range(total) if number % 3)
 
 
+@pytest.mark.also_on_spark_cluster
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("exactly_once", [pytest.param(False, marks=pytest.mark.thorough), True])
 def test_a_driver_that_is_killed_loses_nothing_and_repeats_nothing(
@@ -193,6 +194,7 @@ def test_a_wrong_expression_fails_its_flow_at_the_start(
         assert mirror.stop() == 0
 
 
+@pytest.mark.also_on_spark_cluster
 @pytest.mark.thorough
 @pytest.mark.timeout(600)
 def test_what_sql_leaves_of_random_logs_comes_once_over_a_kill_and_translation_skips_nothing(

@@ -78,6 +78,7 @@ def flow(cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path) ->
     return _Flow(file, cluster_a, cluster_b, alias, unique)
 
 
+@pytest.mark.also_on_spark_cluster
 def test_a_stopped_flow_copies_nothing_until_it_is_resumed(flow: _Flow, tmp_path: Path) -> None:
     flow.write(b"1")
     remote = f"{flow.alias}.{flow.topic}"
@@ -118,6 +119,7 @@ def test_a_task_that_there_is_not_is_not_restarted(flow: _Flow) -> None:
         assert f"{connector} has no task 99: it has {tasks}" in result.stderr
 
 
+@pytest.mark.also_on_spark_cluster
 def test_a_worker_that_is_frozen_while_its_flow_is_stopped_does_not_undo_a_reset(
     flow: _Flow, tmp_path: Path
 ) -> None:

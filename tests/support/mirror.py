@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 import psutil
 from confluent_kafka import Consumer, TopicPartition
@@ -48,8 +48,12 @@ def properties(clusters: Mapping[str, str], settings: Mapping[str, str]) -> str:
     """A properties file for clusters given as alias and bootstrap servers."""
     lines = {"clusters": ", ".join(clusters)}
     lines |= {f"{alias}.bootstrap.servers": servers for alias, servers in clusters.items()}
-    lines |= {**QUICK, **settings}
-    return "".join(f"{key} = {value}\n" for key, value in lines.items())
+    return lines_of({**lines, **QUICK, **settings})
+
+
+def lines_of(settings: Mapping[str, str]) -> str:
+    """Settings as lines of a properties file."""
+    return "".join(f"{key} = {value}\n" for key, value in settings.items())
 
 
 def one_way(
@@ -70,7 +74,12 @@ class Mirror:
         folder: for the properties file and the log.
         text: the properties.
         command: what runs the file; mm2's driver unless given.
+
+    Attributes:
+        spark: what files that name no ``spark.master`` are given; a fixture sets it.
     """
+
+    spark: ClassVar[Mapping[str, str]] = {}
 
     def __init__(
         self,
@@ -81,7 +90,7 @@ class Mirror:
     ) -> None:
         number = len(list(folder.glob("mirror-*.properties")))
         self.file = folder / f"mirror-{number}.properties"
-        self.file.write_text(text)
+        self.file.write_text(text if "spark.master" in text else text + lines_of(self.spark))
         self.log = folder / f"mirror-{number}.log"
         self._command = command or (lambda file: [str(DRIVER), str(file), *arguments])
         self._process: subprocess.Popen[bytes] | None = None

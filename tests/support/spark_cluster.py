@@ -153,6 +153,10 @@ class SparkCluster:
         worker.send_signal(signal.SIGPWR)
         eventually(lambda: self._master_text().count(_DECOMMISSIONED) > known)
 
+    def applications(self) -> set[str]:
+        """All that have had an executor."""
+        return {each.name for each in self.home.glob("work/app-*")}
+
     def executors(self) -> list[psutil.Process]:
         """The JVMs of executors that run."""
         return [each for worker in self._workers for each in self.executors_of(worker)]
