@@ -26,6 +26,7 @@ Refused: TypeAlias = Callable[[int, str | None], None]
 _ENOUGH: Final = 1 << 31
 """Of a cluster, until it is seen how many tasks it runs."""
 
+_MASTER: Final = "spark.master"
 _SAID_AFTER_S: Final = 20.0
 """Until then others may still be draining."""
 
@@ -135,9 +136,16 @@ class Slots:
     def why_none(self) -> str:
         """What to say where there is no slot."""
         remedy = self.remedy
-        if self._is_cluster and self._limit is not None and self._count == self._most:
-            remedy = f"raise {self._limit.key}, or lower tasks.max"
+        if self.key != _MASTER:
+            remedy = f"raise {self.key}, or lower tasks.max"
         return f"all {self._count} slots of Spark are taken: {remedy}"
+
+    @property
+    def key(self) -> str:
+        """The setting that keeps them from being more."""
+        if self._is_cluster and self._limit is not None and self._count == self._most:
+            return self._limit.key
+        return _MASTER
 
     @property
     def remedy(self) -> str:
@@ -189,7 +197,7 @@ class FlowSlots:
         share = self.request(requested)
         if share == requested:
             return tasks_max
-        log.error("spark.too_narrow", tasks=share, tasks_max=tasks_max, key="spark.master")
+        log.error("spark.too_narrow", tasks=share, tasks_max=tasks_max, key=self._slots.key)
         return max(1, share)
 
     @asynccontextmanager

@@ -23,7 +23,13 @@ from mm2.config.live_changes import FlowChange, change_between
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.text.expressions import RESOLVED
 from mm2.config.text.properties import PropertiesFile
-from mm2.core.balancing.spark_slots import DEFAULT_MASTER, has_a_slot_per_core, slots_of
+from mm2.core.balancing.spark_slots import (
+    DEFAULT_MASTER,
+    has_a_slot_per_core,
+    is_in_process,
+    slot_limit,
+    slots_of,
+)
 from mm2.core.model import SourceAndTarget
 from mm2.errors import ConfigError, ConfigErrors
 
@@ -225,6 +231,12 @@ def _narrow(config: FlowConfig, change: FlowChange) -> Iterator[str]:
         yield (
             f"spark.master = {master} runs {slots} tasks of all flows at the same time: the flow"
             f" gets no {tasks} until the process is started with more"
+        )
+    limit = None if is_in_process(master) else slot_limit(config.spark)
+    if limit is not None and limit.count < tasks:
+        yield (
+            f"{limit.key} = {config.spark[limit.key]} gives {limit.count} tasks of all flows at the"
+            f" same time: the flow gets no {tasks} until the process is started with more"
         )
     if has_a_slot_per_core(master) and tasks > 1:
         yield (

@@ -362,8 +362,8 @@ EVENTS: Final = {
     "than before: flows divide their partitions anew.",
     "spark.too_narrow": "The flow's share of Spark's slots is smaller than the tasks that it "
     "could use (tasks.max, if it has as many partitions). It goes on with as many tasks as it has "
-    "slots, and takes more when other flows leave some. Give spark.master more, as many as all "
-    "flows together have tasks, and start the process again.",
+    "slots, and takes more when other flows leave some. Give spark.master more, or what key "
+    "names: as many as all flows together have tasks. Then start the process again.",
     "spark.started": "Spark runs.",
     "spark.totals_not_shown": "Spark's metrics do not have what flows have copied, for the reason "
     "given. Everything else goes on.",

@@ -199,7 +199,7 @@ def _tasks_take_over(flow: _Flow) -> None:
 def _tasks_have_no_slot(flow: _Flow, mirror: Mirror) -> None:
     """It is said, and nothing is given to a task that could not start."""
     told = flow.ok("alter", "tasks.max=3", "--execute")
-    assert "runs 2 tasks of all flows" in told
+    assert "2 tasks of all flows at the same time" in told
     eventually(lambda: "spark.too_narrow" in mirror.text())
     assert {n for found in flow.holders().values() for n in found} == {0, 1}
 

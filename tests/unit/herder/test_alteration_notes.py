@@ -10,6 +10,7 @@ from tests.support.configs import flow_of
 
 _NONE = "the flow gets no {} until the process is started with more"
 _CORES = "spark.master = local[*] runs as many tasks of all flows at the same time as the node has"
+_ON_CLUSTER = "spark.cores.max = 2 gives 2 tasks of all flows at the same time: "
 
 
 def _config(**spark: str) -> FlowConfig:
@@ -23,6 +24,8 @@ def _config(**spark: str) -> FlowConfig:
         ({"master": "local[4]", "task.cpus": "2"}, "3", _NONE.format(3)),
         ({}, "1025", _NONE.format(1025)),
         ({"master": "local[*]"}, "16", _CORES),
+        ({"master": "spark://host:7077", "cores.max": "2"}, "3", f"{_ON_CLUSTER}{_NONE.format(3)}"),
+        ({"master": "yarn", "executor.instances": "2"}, "3", _NONE.format(3)),
     ],
 )
 def test_more_tasks_than_there_are_slots_are_told_of(
@@ -40,6 +43,8 @@ def test_more_tasks_than_there_are_slots_are_told_of(
         ({"master": "local[*]"}, {"tasks.max": "1"}),
         ({"master": "local[1]"}, {"topics": "a"}),
         ({"master": "spark://host:7077"}, {"tasks.max": "4000"}),
+        ({"master": "spark://host:7077", "cores.max": "2"}, {"tasks.max": "2"}),
+        ({"master": "local[4]", "cores.max": "2"}, {"tasks.max": "4"}),
     ],
 )
 def test_what_there_is_room_for_is_not_spoken_of(

@@ -86,6 +86,19 @@ def test_a_flow_wants_no_more_slots_than_it_has_partitions_and_gets_one_with_its
     ]
 
 
+def test_the_setting_that_is_to_be_raised_is_told() -> None:
+    """A cluster that gives fewer than the file allows is to be made larger."""
+    local, cluster = Slots(2), Slots(None, limit=SlotLimit(2, "spark.cores.max"))
+    limited = _Flow().join(cluster)
+    with capture_logs() as logs:
+        assert _Flow().join(local).most(4, 4) == 2
+        assert limited.most(4, 4) == 2
+        cluster.narrow(1)
+        assert limited.most(4, 4) == 1
+    keys = [each["key"] for each in logs if each["event"] == "spark.too_narrow"]
+    assert keys == ["spark.master", "spark.cores.max", "spark.master"]
+
+
 def test_a_flow_that_has_no_slot_divides_for_the_one_that_it_waits_for() -> None:
     slots = Slots(1)
     assert _Flow().join(slots).most(4, 3) == 1
