@@ -112,6 +112,8 @@ def test_when_sparks_jvm_dies_it_is_started_again(
         produce(cluster_a.bootstrap, unique, numbered(0, 1))
         consume(cluster_b.bootstrap, f"A.{unique}", 1)
         mirror.jvm().kill()
+        # Until then an executor's task may go on for a moment.
+        eventually(lambda: mirror.text().count('"spark.started"') == 2)
         produce(cluster_a.bootstrap, unique, numbered(1, 1))
         consume(cluster_b.bootstrap, f"A.{unique}", 2)
         assert mirror.stop() == 0

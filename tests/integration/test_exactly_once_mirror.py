@@ -58,6 +58,8 @@ def _kill_one_after_the_other(
         os.kill(worker, signal.SIGKILL)
         reader.wait(reader.count() + 4000)
         mirror.jvm().kill()
+        # Until then an executor's task may go on for a moment.
+        eventually(lambda: mirror.text().count('"spark.started"') == 2)
         reader.wait(reader.count() + 4000)
         mirror.kill()
         mirror.wait_gone()
