@@ -112,7 +112,7 @@ def _three_nodes(folder: Path, text: str) -> Iterator[dict[str, Mirror]]:
 
 
 def _freeze_all(node: Mirror) -> None:
-    """The driver, its JVM and their workers, as if their machine slept."""
+    """The driver, its JVM and their workers, as if their machine slept; a cluster's go on."""
     freeze(node.process.pid, *(each.pid for each in node.family()))
 
 
