@@ -83,8 +83,6 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     marks = () if marker.kwargs.get("always") else (pytest.mark.thorough,)
     masters = ["local", pytest.param("standalone", marks=marks)]
-    if "spark_settings" not in metafunc.fixturenames:
-        metafunc.fixturenames.append("spark_settings")
     metafunc.parametrize("spark_settings", masters, indirect=True)
 
 
@@ -166,18 +164,17 @@ def _standalone_spark() -> Iterator[SparkCluster]:
         yield found
 
 
-@pytest.fixture
-def spark_settings(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Mapping[str, str]]:
+@pytest.fixture(autouse=True)
+def spark_settings(request: pytest.FixtureRequest) -> Iterator[Mapping[str, str]]:
     """Settings with which mirrors run where a marked test wants them, which they are given."""
-    if request.param == "local":
+    if getattr(request, "param", "local") == "local":
         yield {}
         return
     spark: SparkCluster = request.getfixturevalue("_standalone_spark")
-    before = spark.applications()
-    monkeypatch.setattr(Mirror, "spark", {**spark.application, **_SPARKS_SECRET})
-    yield Mirror.spark
+    settings, before = {**spark.application, **_SPARKS_SECRET}, spark.applications()
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Mirror, "spark", settings)
+        yield settings
     assert spark.applications() > before, "no task of it has run there"
     eventually(lambda: spark.executors() == [])
 
