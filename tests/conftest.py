@@ -174,6 +174,7 @@ def spark_settings(request: pytest.FixtureRequest) -> Iterator[Mapping[str, str]
     settings, before = {**spark.application, **_SPARKS_SECRET}, spark.applications()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(Mirror, "spark", settings)
+        patched.setattr(Mirror, "work", spark.home / "work")
         yield settings
     assert spark.applications() > before, "no task of it has run there"
     eventually(lambda: spark.executors() == [])

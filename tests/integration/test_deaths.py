@@ -177,7 +177,7 @@ def test_an_outage_of_the_target_loses_nothing_and_does_not_hold_up_a_stop(
             consume(target.bootstrap, f"A.{unique}", 10)
             target.kill()
             produce(cluster_a.bootstrap, unique, numbered(10, 10))
-            eventually(lambda: '"source.suspended"' in mirror.text())
+            eventually(lambda: '"source.suspended"' in mirror.text_of_tasks())
             target.restart()
             copied = consume(target.bootstrap, f"A.{unique}", 20)
             assert [sample.value for sample in copied] == [b"%d" % n for n in range(20)]

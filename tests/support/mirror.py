@@ -77,9 +77,11 @@ class Mirror:
 
     Attributes:
         spark: what files that name no ``spark.master`` are given; a fixture sets it.
+        work: the folder of the executors of that cluster.
     """
 
     spark: ClassVar[Mapping[str, str]] = {}
+    work: ClassVar[Path | None] = None
 
     def __init__(
         self,
@@ -126,6 +128,13 @@ class Mirror:
     def text(self) -> str:
         """What it has printed."""
         return self.log.read_text(errors="replace")
+
+    def text_of_tasks(self) -> str:
+        """What tasks have logged, also while the target is away, by which a cluster tells it."""
+        if self.work is None:
+            return self.text()
+        newest = max(self.work.glob("app-*"))
+        return "".join(each.read_text(errors="replace") for each in newest.glob("*/stderr"))
 
     def family(self) -> list[psutil.Process]:
         """All processes that it started and that still run, children of children too."""
