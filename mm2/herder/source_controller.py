@@ -173,9 +173,9 @@ class SourceController:
             bundles = self._bundles = self._new_bundles(slots, earlier, writable, group)
             silent = SilentTasks(bundles, self._term.writer, lambda: self._config)
             watching = Supervised("watch", lambda: self._follow(bundles, silent), is_cut=True)
+            watch = group.create_task(watching.run(), name="watch")
             jobs = [
                 group.create_task(self._follow_topics(bundles, slots), name="topic-sync"),
-                group.create_task(watching.run(), name="watch"),
                 group.create_task(silent.run(), name="silent-tasks"),
                 group.create_task(self._take_changes(bundles, slots, watching), name="reconfigure"),
                 group.create_task(self._take_restarts(bundles), name="restart-tasks"),
@@ -184,6 +184,7 @@ class SourceController:
             for job in jobs:
                 job.cancel()
             await bundles.stop()
+            watch.cancel()  # until then it relays what tasks log
 
     async def _follow_topics(self, bundles: Bundles, slots: FlowSlots) -> None:
         async def assign(found: Assigned) -> None:

@@ -72,5 +72,5 @@ def test_topics_deleted_on_either_side_are_mirrored_again_from_their_start(
 
 def _partitions_told(mirror: Mirror, kind: str) -> set[int]:
     """The partitions of which a gap of a kind is told."""
-    lines = [line for line in mirror.text_of_tasks().splitlines() if '"source.gap_found"' in line]
+    lines = [line for line in mirror.text().splitlines() if '"source.gap_found"' in line]
     return {each["partition"] for each in map(json.loads, lines) if each["kind"] == kind}

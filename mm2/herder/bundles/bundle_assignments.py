@@ -128,7 +128,8 @@ class Bundles:
             rates: the same of the partitions, as far as known; asked for where the sums differ.
         """
         async with self._planning:
-            if self._handover.is_pending or self._balance.is_certainly_even(sums):
+            is_busy = self._is_stopping or self._handover.is_pending
+            if is_busy or self._balance.is_certainly_even(sums):
                 return
             is_moved = await asyncio.to_thread(self._balance.look, rates())
         if is_moved:
