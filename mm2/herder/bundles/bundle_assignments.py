@@ -42,7 +42,8 @@ class Bundles:
     """
     Runs the bundles of one flow.
 
-    Calls raise ``ClusterError`` if the control topic cannot be written.
+    Calls raise ``ClusterError`` if the control topic cannot be written. ``is_stopping`` is true
+    once all bundles are to end.
 
     Args:
         spec_of: makes the specification of bundle ``index``, each time that it starts.
@@ -82,7 +83,7 @@ class Bundles:
         self._planning = asyncio.Lock()
         self._publishing = asyncio.Lock()
         self._suspended: set[int] = set()
-        self._is_stopping = False
+        self.is_stopping = False
 
     async def assign(
         self, partitions: Mapping[TopicPartition, TopicName], most: int | None = None
@@ -128,8 +129,7 @@ class Bundles:
             rates: the same of the partitions, as far as known; asked for where the sums differ.
         """
         async with self._planning:
-            is_busy = self._is_stopping or self._handover.is_pending
-            if is_busy or self._balance.is_certainly_even(sums):
+            if self._handover.is_pending or self._balance.is_certainly_even(sums):
                 return
             is_moved = await asyncio.to_thread(self._balance.look, rates())
         if is_moved:
@@ -169,12 +169,11 @@ class Bundles:
         """
         for index in self._running.numbers if bundles is None else sorted(bundles):
             supervisor = self._running.copying(index)
-            if supervisor is not None and not self._is_stopping:
-                within_s = self._stop_within_s() if may_drain else 0.0
-                await self._restart(index, supervisor, within_s=within_s)
+            if supervisor is not None and not self.is_stopping:
+                await self._restart(index, supervisor, self._stop_within_s() if may_drain else 0)
                 log.info("bundle.restarted", bundle=supervisor.name)
 
-    async def _restart(self, index: int, supervisor: BundleSupervisor, *, within_s: float) -> None:
+    async def _restart(self, index: int, supervisor: BundleSupervisor, within_s: float) -> None:
         try:
             self._suspended.add(index)
             try:
@@ -214,13 +213,14 @@ class Bundles:
     async def _publish(self) -> None:
         """Writes the assignments that changed; what could not be written is written next time."""
         async with self._publishing:
-            if self._is_stopping:
-                return
-            self._unpublished |= self._handover.converge(self._balance.planned, self._idle())
+            if not self.is_stopping:
+                self._unpublished |= self._handover.converge(self._balance.planned, self._idle())
             for index in sorted(self._unpublished - self._suspended):
-                await self._publish_one(index)
+                if not self.is_stopping:
+                    await self._publish_one(index)
             for index in range(len(self._handover.held)):
-                await self._start_or_end(index)
+                if not self.is_stopping:
+                    await self._start_or_end(index)
 
     async def _publish_one(self, index: int) -> None:
         await self._write(index, BundleState.RUNNING)
@@ -262,7 +262,7 @@ class Bundles:
 
     async def stop(self) -> None:
         """Lets every bundle drain and commit; one that takes too long is ended."""
-        self._is_stopping = True
+        self.is_stopping = True
         self._running.end_all()
         may_drain = await self._publish_stops()
         await self._running.finish(within_s=self._stop_within_s(), may_drain=may_drain)

@@ -106,7 +106,7 @@ class ProgressWatcher:
                     await self._take(progress)
 
     async def _take(self, progress: BundleProgress) -> None:
-        if progress.epoch != self._epoch:
+        if progress.epoch != self._epoch or self._bundles.is_stopping:
             return
         self._silent.heard(progress.bundle)
         self._shares.observe(progress)
@@ -126,8 +126,10 @@ class ProgressWatcher:
         return self._loads.rates(now_ms())
 
     async def _follow_load(self) -> None:
-        if self._tasks is not None and self._tasks.look():
+        if self._tasks is not None and not self._bundles.is_stopping and self._tasks.look():
             self._changed()
 
     async def _rebalance(self) -> None:
+        if self._bundles.is_stopping:
+            return
         await self._bundles.rebalance(self._sums.rates(now_ms()), self.rates)

@@ -2,7 +2,7 @@
 Replaces tasks that have stopped to report, though they run: their processes hang.
 
 Spark knows executors that are gone and Python processes that have ended, and starts others. It does
-not know a Python process that is stopped, or waits for a disk for good.
+not know a Python process that is stopped, or in which nothing goes on.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Kafka's consumers may do so, too (``max.poll.interval.ms``).
 """
 
 _STARTS_WITHIN_S: Final = 300.0
-"""From when it is submitted to its first report."""
+"""From when it has an executor to its first report."""
 
 _PROOFS: Final = 6
 """
@@ -73,6 +73,8 @@ class SilentTasks:
         self._writer = writer
         self._config = config
         self._heard: dict[int, float] = {}
+        # When bundles were seen to wait for an executor.
+        self._waited: dict[int, float] = {}
         self._written, self._read = math.inf, -1
         self._proofs = 0
 
@@ -90,13 +92,19 @@ class SilentTasks:
 
     async def look(self) -> None:
         """Replaces the tasks that are silent, once they surely could have reported."""
-        silent = [each for each in self._silent() if await self._bundles.is_running(each)]
+        silent = [each for each in self._silent() if await self._runs(each)]
         if not silent:
             self._forget_proofs()
         elif await self._is_proven():
             self._forget_proofs()
             for bundle in silent:
                 await self._replace(bundle)
+
+    async def _runs(self, bundle: int) -> bool:
+        if await self._bundles.is_running(bundle):
+            return True
+        self._waited[bundle] = asyncio.get_running_loop().time()
+        return False
 
     async def _replace(self, bundle: int) -> None:
         # It may have gone on while others were replaced.
@@ -121,7 +129,8 @@ class SilentTasks:
         """For how many seconds bundles were silent that have been for too long."""
         now, found = asyncio.get_running_loop().time(), {}
         after_s = silent_after_s(self._config().source.transforms)
-        for bundle, began in self._bundles.began().items():
+        for bundle, submitted in self._bundles.began().items():
+            began = max(submitted, self._waited.get(bundle, submitted))
             heard = self._heard.get(bundle, began)
             most_s = after_s if heard > began else max(after_s, _STARTS_WITHIN_S)
             if now - max(heard, began) > most_s:

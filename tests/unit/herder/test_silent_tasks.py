@@ -136,7 +136,7 @@ def test_one_that_waits_for_an_executor_is_not_replaced() -> None:
         await flow.goes_on(1_000, 1)
         assert (flow.replaced, flow.written) == ([], 0)
         flow.waiting = set()
-        await flow.goes_on(20, 1)
+        await flow.goes_on(200, 1)
         await flow.goes_on(100, 0, 1)
         assert flow.replaced == [], "its task may take some time to start"
 

@@ -94,3 +94,56 @@ def test_another_one_may_drain(end: Callable[[Bundles], Awaitable[None]]) -> Non
     cluster = _Cluster()
     assert _seconds_to_end(cluster, end, is_reported=False) > 5
     assert cluster.is_cancelled
+
+
+class _SlowTopic(_Cluster):
+    """Jobs end when they are to; a write takes a while."""
+
+    def __init__(self) -> None:
+        super().__init__(has_executor=True)
+        self.stopped = asyncio.Event()
+        self.writing = asyncio.Event()
+        self.jobs: list[int] = []
+
+    async def send(self, topic: str, key: bytes, value: bytes, *, partition: int) -> int:
+        self.writing.set()
+        await asyncio.sleep(1)
+        return await super().send(topic, key, value, partition=partition)
+
+    async def run(self, spec: BundleSpec) -> Mapping[str, int]:
+        self.jobs.append(spec.index)
+        self.submitted.set()
+        await self.stopped.wait()
+        return {}
+
+
+def test_no_bundle_is_started_by_what_is_carried_out_while_all_are_to_stop() -> None:
+    """It would read that it is to stop, and be submitted again and again."""
+
+    async def work() -> list[int]:
+        cluster = _SlowTopic()
+        async with asyncio.TaskGroup() as group:
+            bundles = Bundles(
+                cluster,
+                cast("Writer", cluster),
+                slots=cluster.slots.join(changed=lambda: None, refused=lambda *_: None),
+                spec_of=lambda index: sample_spec(index=index),
+                control_topic="control",
+                epoch=3,
+                balance=Balance(Strategy.LOAD, 1),
+                group=group,
+            )
+            both = {TopicPartition(TopicName("t"), n): TopicName("A.t") for n in range(2)}
+            await bundles.assign(both)
+            await cluster.submitted.wait()
+            await bundles.reshape(Strategy.LOAD, 2, {})
+            cluster.writing.clear()
+            moves = group.create_task(bundles.carried_out(0, 1 << 31))
+            await cluster.writing.wait()
+            stop = group.create_task(bundles.stop())
+            await asyncio.sleep(0)
+            cluster.stopped.set()
+            await asyncio.wait([moves, stop])
+        return cluster.jobs
+
+    assert run(work()) == [0]
