@@ -13,9 +13,10 @@ become one, too. Compressing them again takes a tenth of the CPU that it saves t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
+from time import perf_counter
 from typing import Final, NamedTuple
 
 from flows.source.fetch.contiguous_batches import MOST_RECORDS
@@ -23,7 +24,7 @@ from flows.source.forward.merge_batches import MergePolicy, common_codec
 from flows.source.forward.recode import Recoded, in_a_row, recode
 from flows.source.forward.record_batch import Batch, read
 from flows.source.send.outgoing_batch import OutgoingBatch
-from flows.source.send.send_queue import UNBOUNDED, PartitionSender
+from flows.source.send.send_queue import PartitionSender
 from mm2.core.model import TopicPartition
 from mm2.kafka.wire.compression import GZIP, TooLarge
 
@@ -39,16 +40,16 @@ class _Most(NamedTuple):
         return len(batch.data) <= self.size and len(batch.offsets) <= self.records
 
 
-_ALONE: Final = _Most(records=64, size=16 << 10)
-"""Where the leader has no followers: larger ones would take longer to re-encode than to send."""
+_WITHOUT_FOLLOWERS: Final = _Most(records=64, size=16 << 10)
+"""Larger ones would take longer to re-encode than to send."""
 
-_REPLICATED: Final = _Most(records=1_024, size=64 << 10)
+_WITH_FOLLOWERS: Final = _Most(records=1_024, size=64 << 10)
 
-_LEAST_WAITING: Final = 32 << 10
 _GROWN: Final = 1.15
+"""A batch that is made of others may have so many times their bytes."""
 
-_SLOW_BYTES: Final = 128 << 10
-"""To make one batch of so much takes milliseconds."""
+_ALWAYS_TRIED: Final = 2
+_SLOW_S: Final = 0.002
 
 
 def next_batch(
@@ -64,13 +65,14 @@ def next_batch(
         stamp: gives a batch a producer and a sequence number.
         is_replicated: whether a partition has followers.
     """
-    if sender.merges and len(sender.queue) > 1:
-        one = merge_queued(sender, policy, is_replicated=is_replicated(sender.target))
-        if one is not None:
-            one.data = stamp(one.data, one.sequence)
-            sender.queue.appendleft(one)
-            return one, len(one.data) > _SLOW_BYTES
-    return sender.queue[0], False
+    if not sender.merges or len(sender.queue) <= 1:
+        return sender.queue[0], False
+    began = perf_counter()
+    one = merge_queued(sender, policy, is_replicated=is_replicated(sender.target))
+    if one is not None:
+        one.data = stamp(one.data, one.sequence)
+        sender.queue.appendleft(one)
+    return sender.queue[0], perf_counter() - began > _SLOW_S
 
 
 def merge_queued(
@@ -86,8 +88,8 @@ def merge_queued(
     """
     # A level that the user has chosen may be a slow one.
     is_quick = policy.compression is None or policy.compression.level is None
-    most = _REPLICATED if is_replicated and is_quick else _ALONE
-    if not most.admits(sender.queue[0]):
+    most = _WITH_FOLLOWERS if is_replicated and is_quick else _WITHOUT_FOLLOWERS
+    if not most.admits(sender.queue[0]) or sender.merging.is_paused():
         return None
     waiting = list(_waiting(sender, policy, most))
     if len(waiting) <= 1:
@@ -110,31 +112,19 @@ def _recoded(
     try:
         recoded = recode(batches, 0, compression, policy.most_plain)
     except TooLarge:
-        _merge_fewer(sender, outgoing, size)
+        sender.merging.failed(size)
         return None
     except ValueError:
         recoded = None
     if recoded is None:
-        _leave(outgoing)
-    elif size > _LEAST_WAITING and len(recoded.data) > _GROWN * size:
-        _merge_fewer(sender, outgoing, size)  # the source's producers compress better
+        for one in outgoing:
+            one.is_fixed = True  # what cannot be read, or not made into one, is sent as it is
+    elif len(recoded.data) > _GROWN * size and not all(map(_WITHOUT_FOLLOWERS.admits, outgoing)):
+        sender.merging.failed(size)  # the source's producers compress better
         return None
     else:
-        sender.most_waiting = min(sender.most_waiting * 17 // 16, UNBOUNDED)
+        sender.merging.succeeded(size)
     return recoded
-
-
-def _merge_fewer(sender: PartitionSender, outgoing: Sequence[OutgoingBatch], size: int) -> None:
-    """Half as many bytes may become one from now on; slowly more again, when that is done."""
-    sender.most_waiting = max(size // 2, _LEAST_WAITING)
-    if size <= _LEAST_WAITING:
-        _leave(outgoing)
-
-
-def _leave(outgoing: Iterable[OutgoingBatch]) -> None:
-    """What cannot be read, or not made into one, is sent as it is."""
-    for each in outgoing:
-        each.is_fixed = True
 
 
 def _taken_off(
@@ -162,13 +152,16 @@ def _taken_off(
 def _waiting(
     sender: PartitionSender, policy: MergePolicy, most: _Most
 ) -> Iterator[tuple[OutgoingBatch, Batch]]:
-    room = min(policy.most_bytes, sender.most_bytes, sender.most_waiting)
-    compression, records = None, 0
-    for each in sender.queue:
-        room -= len(each.data)
+    most_bytes = min(policy.most_bytes, sender.most_bytes)
+    compression, size, records, is_tiny = None, 0, 0, True
+    for number, each in enumerate(sender.queue, 1):
+        size += len(each.data)
         records += len(each.offsets)
+        is_full = size > most_bytes or records > MOST_RECORDS
+        is_full = is_full or (number > _ALWAYS_TRIED and size > sender.merging.limit)
+        is_tiny = is_tiny and _WITHOUT_FOLLOWERS.admits(each)
         is_other = each.owner is not sender.queue[0].owner
-        if each.is_fixed or is_other or not most.admits(each) or room < 0 or records > MOST_RECORDS:
+        if each.is_fixed or is_other or not most.admits(each) or is_full:
             return
         batch = read(memoryview(each.data), 0)
         if batch is None:
@@ -176,6 +169,6 @@ def _waiting(
         kind = policy.of(batch)
         compression = kind if compression is None else common_codec(compression, kind)
         # To compress larger ones by gzip takes longer than it saves.
-        if compression is None or (compression.codec == GZIP and not _ALONE.admits(each)):
+        if compression is None or (compression.codec == GZIP and not is_tiny):
             return
         yield each, batch

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
+from flows.source.send.merge_limit import MergeLimit
 from flows.source.send.outgoing_batch import BatchOwner, OutgoingBatch, SendState
 from mm2.core.model import TopicPartition
 from mm2.kafka.wire.error_codes import MAYBE_APPENDED, SEQUENCE_LOST, Code
@@ -18,8 +19,6 @@ MAX_IN_FLIGHT: Final = 5
 
 _FORGOTTEN_AFTER_S: Final = 1.0
 """A broker may be configured to forget idle producers at once (``producer.id.expiration.ms``)."""
-
-UNBOUNDED: Final = 1 << 31
 
 STUCK_AFTER: Final = 4
 """Failed attempts in a row, which is after about a second and a half."""
@@ -52,8 +51,7 @@ class PartitionSender:
         flying: batches sent and not yet reported, in order.
         unanswered: how many of those the broker has not answered.
         most_bytes: the target refused a batch of twice as many; so many may be merged.
-        most_waiting: so many bytes of batches that wait may become one: more were too many when
-            they were unpacked, or would have grown.
+        merging: how much of what waits may become one.
         merges: whether batches that wait may become one.
         attempts: failures in a row.
         corruptions: how often in a row the broker found a batch damaged.
@@ -75,8 +73,8 @@ class PartitionSender:
     queue: deque[OutgoingBatch] = field(default_factory=deque)
     flying: deque[OutgoingBatch] = field(default_factory=deque)
     unanswered: int = 0
-    most_bytes: int = UNBOUNDED
-    most_waiting: int = UNBOUNDED
+    most_bytes: int = 1 << 31
+    merging: MergeLimit = field(default_factory=MergeLimit)
     merges: bool = False
     attempts: int = 0
     corruptions: int = 0

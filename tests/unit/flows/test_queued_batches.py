@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from flows.source.forward.merge_batches import MergePolicy
-from flows.source.forward.recode import encode
+from flows.source.forward.recode import Recoded, encode, recode
 from flows.source.forward.record_body import DecodedRecord, keyed_body
+from flows.source.send import queued_batches
 from flows.source.send.outgoing_batch import OutgoingBatch
 from flows.source.send.queued_batches import merge_queued, next_batch
 from flows.source.send.send_queue import PartitionSender
@@ -144,29 +145,48 @@ def _of_bytes(*values: bytes, how: Compression) -> PartitionSender:
     return sender
 
 
+def _tried(sender: PartitionSender, policy: MergePolicy) -> list[OutgoingBatch]:
+    """What is sent of all that waits in a sender, one after the other."""
+    sent = []
+    while sender.queue:
+        one = merge_queued(sender, policy, is_replicated=True)
+        sent.append(one or sender.queue.popleft())
+    return sent
+
+
 def test_fewer_become_one_where_they_are_too_large_when_they_are_unpacked() -> None:
     """Their size says nothing of it."""
-    values = [random.Random(n).randbytes(20_000) for n in range(8)]
+    values = [random.Random(n).randbytes(40_000) for n in range(32)]
     sender = _of_bytes(*values, how=Compression(3))
-    policy = MergePolicy(most_plain=70_000)
-    assert merge_queued(sender, policy, is_replicated=True) is None
-    assert merge_queued(sender, policy, is_replicated=True) is None
-    assert len(sender.queue) == len(values)
-    limit = sender.most_waiting
-    one = merge_queued(sender, policy, is_replicated=True)
-    assert one is not None
-    assert len(one.offsets) == 2_000
-    assert not any(batch.is_fixed for batch in sender.queue)
-    assert sender.most_waiting > limit, "what comes later may be less"
+    sent = _tried(sender, MergePolicy(most_plain=150_000))
+    counts = [len(batch.offsets) // 1_000 for batch in sent]
+    assert counts[0] == 1
+    assert max(counts) == 3, "no more than fit"
+    assert sum(counts) == len(values)
+    assert not any(batch.is_fixed for batch in sent)
+    sender = _of_bytes(*values, how=Compression(3))
+    assert max(len(batch.offsets) for batch in _tried(sender, MergePolicy())) > 10_000
 
 
-def test_tiny_ones_that_are_huge_when_they_are_unpacked_do_not_keep_later_ones_apart() -> None:
+def test_what_cannot_become_one_is_tried_ever_less_often_and_again_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A merge that fails costs as much as another one."""
+    tried = 0
+
+    def counted(*arguments: Any) -> Recoded | None:
+        nonlocal tried
+        tried += 1
+        return recode(*arguments)
+
+    monkeypatch.setattr(queued_batches, "recode", counted)
     mebibyte = 1 << 20
-    sender = _waiting([1], [2], codecs=(4, 4), size=mebibyte)
-    assert merge_queued(sender, MergePolicy(most_plain=mebibyte), is_replicated=True) is None
-    assert all(batch.is_fixed for batch in sender.queue)
-    sender.queue = _waiting([3], [4], codecs=(4, 4), size=10_000).queue
-    assert merge_queued(sender, MergePolicy(), is_replicated=True) is not None
+    sender = _waiting(*[[n] for n in range(1_000)], codecs=(4,) * 1_000, size=mebibyte)
+    sent = _tried(sender, MergePolicy(most_plain=mebibyte))
+    assert len(sent) == 1_000
+    assert tried < 10
+    sender.queue = _waiting(*[[n] for n in range(1_000)], codecs=(4,) * 1_000, size=10_000).queue
+    assert len(_tried(sender, MergePolicy())) < 700, "ordinary ones are merged again"
 
 
 def test_what_would_grow_stays_as_it_is() -> None:
