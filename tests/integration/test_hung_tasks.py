@@ -17,12 +17,13 @@ from tests.support.process import freeze
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.thorough, pytest.mark.timeout(300)]
 
+_LEADER_READS_MS = 5_000
+
 
 @pytest.mark.parametrize("mode", ["disabled", "enabled"], ids=["at-least-once", "exactly-once"])
 def test_a_task_that_hangs_is_replaced_and_others_never_stop(
     mode: str, cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
-    since_ms = time.time_ns() // 1_000_000
     numbers = NumberedCopies(cluster_a, cluster_b, unique)
     settings = {
         "B.exactly.once.source.support": mode,
@@ -33,7 +34,9 @@ def test_a_task_that_hangs_is_replaced_and_others_never_stop(
     with Mirror(tmp_path, one_way(cluster_a, cluster_b, unique, settings)) as mirror:
         with numbers.traffic.running():
             numbers.go_on()
-            before = eventually(partial(pids_since, since_ms), until=lambda found: len(found) == 2)
+            # The leader, too, has begun to read reports by then.
+            later_ms = time.time_ns() // 1_000_000 + _LEADER_READS_MS
+            before = eventually(partial(pids_since, later_ms), until=lambda found: len(found) == 2)
             frozen = psutil.Process(before[0])
             freeze(frozen.pid)
             gap_s = numbers.go_on()
