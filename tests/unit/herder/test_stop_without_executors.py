@@ -44,21 +44,25 @@ class _Cluster(EndlessRunner):
         return self._has_executor and bundle == sample_spec().name
 
 
+def _bundles(cluster: _Cluster, group: asyncio.TaskGroup) -> Bundles:
+    return Bundles(
+        cluster,
+        cast("Writer", cluster),
+        slots=cluster.slots.join(changed=lambda: None, refused=lambda *_: None),
+        spec_of=lambda index: sample_spec(index=index),
+        control_topic="control",
+        epoch=3,
+        balance=Balance(Strategy.LOAD, 1),
+        group=group,
+    )
+
+
 def _seconds_to_end(
     cluster: _Cluster, end: Callable[[Bundles], Awaitable[None]], *, is_reported: bool
 ) -> float:
     async def work() -> float:
         async with asyncio.TaskGroup() as group:
-            bundles = Bundles(
-                cluster,
-                cast("Writer", cluster),
-                slots=cluster.slots.join(changed=lambda: None, refused=lambda *_: None),
-                spec_of=lambda index: sample_spec(index=index),
-                control_topic="control",
-                epoch=3,
-                balance=Balance(Strategy.LOAD, 1),
-                group=group,
-            )
+            bundles = _bundles(cluster, group)
             await bundles.assign({_PARTITION: TopicName("A.t")})
             await cluster.submitted.wait()
             await bundles.carried_out(0, 0)  # by a task before, whose executor was lost
@@ -123,16 +127,7 @@ def test_no_bundle_is_started_by_what_is_carried_out_while_all_are_to_stop() -> 
     async def work() -> list[int]:
         cluster = _SlowTopic()
         async with asyncio.TaskGroup() as group:
-            bundles = Bundles(
-                cluster,
-                cast("Writer", cluster),
-                slots=cluster.slots.join(changed=lambda: None, refused=lambda *_: None),
-                spec_of=lambda index: sample_spec(index=index),
-                control_topic="control",
-                epoch=3,
-                balance=Balance(Strategy.LOAD, 1),
-                group=group,
-            )
+            bundles = _bundles(cluster, group)
             both = {TopicPartition(TopicName("t"), n): TopicName("A.t") for n in range(2)}
             await bundles.assign(both)
             await cluster.submitted.wait()
