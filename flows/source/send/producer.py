@@ -235,7 +235,7 @@ class Producer:
         size, is_slow = 0, False
         for sender in senders:
             batch, is_slow = next_batch(
-                sender, self._policy, self._stamped, self._leaders.is_replicated
+                sender, self._policy, self._stamped, self._leaders.has_followers
             )
             if taken and size + len(batch.data) > self._max_request:
                 break

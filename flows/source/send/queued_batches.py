@@ -6,9 +6,9 @@ pile up behind a slow target would leave it one by one, ever further behind. Whi
 can still be made into one; what was sent once cannot, because a broker knows it by its sequence
 numbers.
 
-A partition with replicas is slower: a broker reads the next request of a connection when all of
-them have the batch of the last one, and each of them fetches each batch. So there larger batches
-become one, too. Compressing them again takes a tenth of the CPU that it saves the brokers.
+A partition with followers is slower: a broker reads the next request of a connection when they have
+the batch of the last one, and each of them fetches each batch. So there larger batches become one,
+too. A task takes no more CPU for it, as it sends fewer requests.
 """
 
 from __future__ import annotations
@@ -49,6 +49,8 @@ _GROWN: Final = 1.15
 """A batch that is made of others may have so many times their bytes."""
 
 _ALWAYS_TRIED: Final = 2
+"""So many batches may become one, however often that has failed."""
+
 _SLOW_S: Final = 0.002
 
 
@@ -56,19 +58,19 @@ def next_batch(
     sender: PartitionSender,
     policy: MergePolicy,
     stamp: Callable[[bytearray, int], bytearray],
-    is_replicated: Callable[[TopicPartition], bool],
+    has_followers: Callable[[TopicPartition], bool],
 ) -> tuple[OutgoingBatch, bool]:
     """
     The first batch, with what waits behind it if they may become one; whether that took long.
 
     Args:
         stamp: gives a batch a producer and a sequence number.
-        is_replicated: whether a partition has followers.
+        has_followers: whether a partition has followers.
     """
     if not sender.merges or len(sender.queue) <= 1:
         return sender.queue[0], False
     began = perf_counter()
-    one = merge_queued(sender, policy, is_replicated=is_replicated(sender.target))
+    one = merge_queued(sender, policy, has_followers=has_followers(sender.target))
     if one is not None:
         one.data = stamp(one.data, one.sequence)
         sender.queue.appendleft(one)
@@ -76,7 +78,7 @@ def next_batch(
 
 
 def merge_queued(
-    sender: PartitionSender, policy: MergePolicy, *, is_replicated: bool = False
+    sender: PartitionSender, policy: MergePolicy, *, has_followers: bool = False
 ) -> OutgoingBatch | None:
     """
     One batch, not stamped, in the place of the first ones queued; takes those off the queue.
@@ -84,11 +86,11 @@ def merge_queued(
     None if there is nothing to be merged.
 
     Args:
-        is_replicated: whether the partition has followers.
+        has_followers: whether the partition has followers.
     """
     # A level that the user has chosen may be a slow one.
     is_quick = policy.compression is None or policy.compression.level is None
-    most = _WITH_FOLLOWERS if is_replicated and is_quick else _WITHOUT_FOLLOWERS
+    most = _WITH_FOLLOWERS if has_followers and is_quick else _WITHOUT_FOLLOWERS
     if not most.admits(sender.queue[0]) or sender.merging.is_paused():
         return None
     waiting = list(_waiting(sender, policy, most))
@@ -119,11 +121,11 @@ def _recoded(
     if recoded is None:
         for one in outgoing:
             one.is_fixed = True  # what cannot be read, or not made into one, is sent as it is
-    elif len(recoded.data) > _GROWN * size and not all(map(_WITHOUT_FOLLOWERS.admits, outgoing)):
+        return None
+    if len(recoded.data) > _GROWN * size and not all(map(_WITHOUT_FOLLOWERS.admits, outgoing)):
         sender.merging.failed(size)  # the source's producers compress better
         return None
-    else:
-        sender.merging.succeeded(size)
+    sender.merging.succeeded(size)
     return recoded
 
 

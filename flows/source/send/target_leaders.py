@@ -26,7 +26,7 @@ class TargetLeaders:
         self._changed = changed
         self._stale = asyncio.Event()
 
-    def is_replicated(self, partition: TopicPartition) -> bool:
+    def has_followers(self, partition: TopicPartition) -> bool:
         """Whether a partition has followers, as far as is known."""
         found = self._client.partition(partition)
         return found is not None and len(found.replicas) > 1

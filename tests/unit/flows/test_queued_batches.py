@@ -113,19 +113,19 @@ def test_large_batches_and_single_ones_are_left_alone() -> None:
 def test_larger_ones_become_one_where_there_are_replicas() -> None:
     """Each batch costs a request of each follower there."""
     sender = _waiting([*range(65)], [65], [66], size=900)
-    one = merge_queued(sender, MergePolicy(), is_replicated=True)
+    one = merge_queued(sender, MergePolicy(), has_followers=True)
     assert one is not None
     assert _values(one) == [*range(67)]
     assert not sender.queue
-    assert merge_queued(_waiting([1], [2], size=70_000), MergePolicy(), is_replicated=True) is None
+    assert merge_queued(_waiting([1], [2], size=70_000), MergePolicy(), has_followers=True) is None
 
 
 def test_larger_ones_of_gzip_are_left_alone() -> None:
     """To compress them again takes longer than it saves."""
     sender = _waiting([*range(65)], [*range(65, 130)], codecs=(1, 1))
-    assert merge_queued(sender, MergePolicy(), is_replicated=True) is None
+    assert merge_queued(sender, MergePolicy(), has_followers=True) is None
     sender = _waiting([1], [2], codecs=(1, 1))
-    assert merge_queued(sender, MergePolicy(), is_replicated=True) is not None
+    assert merge_queued(sender, MergePolicy(), has_followers=True) is not None
 
 
 def _of_bytes(*values: bytes, how: Compression) -> PartitionSender:
@@ -149,7 +149,7 @@ def _tried(sender: PartitionSender, policy: MergePolicy) -> list[OutgoingBatch]:
     """What is sent of all that waits in a sender, one after the other."""
     sent = []
     while sender.queue:
-        one = merge_queued(sender, policy, is_replicated=True)
+        one = merge_queued(sender, policy, has_followers=True)
         sent.append(one or sender.queue.popleft())
     return sent
 
@@ -195,10 +195,10 @@ def test_what_would_grow_stays_as_it_is() -> None:
     values = [b"".join(random.Random(n).choices(words, k=15_000)) for n in range(2)]
     sender = _of_bytes(*values, how=Compression(4, 19))
     before = list(sender.queue)
-    assert merge_queued(sender, MergePolicy(), is_replicated=True) is None
+    assert merge_queued(sender, MergePolicy(), has_followers=True) is None
     assert list(sender.queue) == before
     sender = _of_bytes(*values, how=Compression(4))
-    assert merge_queued(sender, MergePolicy(), is_replicated=True) is not None
+    assert merge_queued(sender, MergePolicy(), has_followers=True) is not None
 
 
 def test_larger_ones_are_left_alone_where_the_user_has_chosen_a_level() -> None:
@@ -206,12 +206,12 @@ def test_larger_ones_are_left_alone_where_the_user_has_chosen_a_level() -> None:
     for level, is_merged in ((None, True), (19, False)):
         sender = _waiting([*range(65)], [65], codecs=(4, 4))
         policy = MergePolicy(compression=Compression(4, level))
-        assert (merge_queued(sender, policy, is_replicated=True) is not None) is is_merged
+        assert (merge_queued(sender, policy, has_followers=True) is not None) is is_merged
 
 
 def test_no_more_records_become_one_than_may_be_refused_together() -> None:
     sender = _waiting(*[[*range(n, n + 1_000)] for n in range(0, 20_000, 1_000)], codecs=(3,) * 20)
-    one = merge_queued(sender, MergePolicy(), is_replicated=True)
+    one = merge_queued(sender, MergePolicy(), has_followers=True)
     assert one is not None
     assert len(one.offsets) == 16_000
 
@@ -229,7 +229,7 @@ def test_whether_there_are_followers_is_known_from_the_cluster(
         assert sequence == 0
         return data
 
-    batch, _ = next_batch(sender, MergePolicy(), stamp, leaders.is_replicated)
+    batch, _ = next_batch(sender, MergePolicy(), stamp, leaders.has_followers)
     assert len(batch.offsets) == (66 if is_merged else 65)
     assert sender.queue[0] is batch
 
