@@ -14,8 +14,7 @@ EVENTS: Final = {
     "bundle.ended": "A bundle's task ended because it was told to; its totals.",
     "bundle.not_drained": "A bundle took too long to stop and was ended; what it had not committed "
     "is mirrored again.",
-    "bundle.restarted": "A bundle's task has ended, and starts anew with the flow's present "
-    "settings.",
+    "bundle.restarted": "A bundle's task has ended, and starts anew with present settings.",
     "bundle.silent": "A bundle's task runs, but has reported nothing for so many seconds: its "
     "process hangs, and is replaced.",
     "bundle.stop_not_delivered": "The target did not take the message that stops the bundles.",

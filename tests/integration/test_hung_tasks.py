@@ -18,6 +18,7 @@ from tests.support.process import freeze
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.thorough, pytest.mark.timeout(300)]
 
 _LEADER_READS_MS = 5_000
+"""After the first copies; until the leader has read a report, a task may take minutes to start."""
 
 
 @pytest.mark.parametrize("mode", ["disabled", "enabled"], ids=["at-least-once", "exactly-once"])
@@ -34,7 +35,6 @@ def test_a_task_that_hangs_is_replaced_and_others_never_stop(
     with Mirror(tmp_path, one_way(cluster_a, cluster_b, unique, settings)) as mirror:
         with numbers.traffic.running():
             numbers.go_on()
-            # The leader, too, has begun to read reports by then.
             later_ms = time.time_ns() // 1_000_000 + _LEADER_READS_MS
             before = eventually(partial(pids_since, later_ms), until=lambda found: len(found) == 2)
             frozen = psutil.Process(before[0])

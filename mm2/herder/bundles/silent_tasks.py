@@ -1,5 +1,5 @@
 """
-Replaces tasks that have stopped to report, though they run: their processes hang.
+Replaces tasks that run but report no more: their processes hang.
 
 Spark knows executors that are gone and Python processes that have ended, and starts others. It does
 not know a Python process that is stopped, or in which nothing goes on.
@@ -24,7 +24,7 @@ from mm2.supervision import run_periodically
 
 log = structlog.get_logger()
 
-LOOK_EVERY_S: Final = 5.0
+_LOOK_EVERY_S: Final = 5.0
 
 _SILENT_AFTER_S: Final = 30.0
 """Tasks report each three seconds."""
@@ -39,9 +39,9 @@ Kafka's consumers may do so, too (``max.poll.interval.ms``).
 _STARTS_WITHIN_S: Final = 300.0
 """From when it has an executor to its first report."""
 
-_PROOFS: Final = 6
+_ROUND_TRIPS: Final = 6
 """
-Looks in a row, which make half a minute.
+Records that are written and read in a row, one at each look: half a minute.
 
 After an outage of the target, tasks write to it again some seconds after we do.
 """
@@ -76,7 +76,7 @@ class SilentTasks:
         # When bundles were seen to wait for an executor.
         self._waited: dict[int, float] = {}
         self._written, self._read = math.inf, -1
-        self._proofs = 0
+        self._round_trips = 0
 
     def heard(self, bundle: int) -> None:
         """The task of a bundle has reported."""
@@ -88,15 +88,15 @@ class SilentTasks:
 
     async def run(self) -> None:
         """Looks until cancelled."""
-        await run_periodically(LOOK_EVERY_S, self.look, name="silent-tasks", at_once=False)
+        await run_periodically(_LOOK_EVERY_S, self.look, name="silent-tasks", at_once=False)
 
     async def look(self) -> None:
         """Replaces the tasks that are silent, once they surely could have reported."""
         silent = [each for each in self._silent() if await self._runs(each)]
         if not silent:
-            self._forget_proofs()
-        elif await self._is_proven():
-            self._forget_proofs()
+            self._forget_round_trips()
+        elif await self._is_target_well():
+            self._forget_round_trips()
             for bundle in silent:
                 await self._replace(bundle)
 
@@ -112,18 +112,18 @@ class SilentTasks:
             log.error("bundle.silent", bundle=bundle, for_s=round(for_s))
             await self._bundles.restart([bundle], may_drain=False)
 
-    async def _is_proven(self) -> bool:
-        self._proofs = self._proofs + 1 if self._read >= self._written else 0
+    async def _is_target_well(self) -> bool:
+        self._round_trips = self._round_trips + 1 if self._read >= self._written else 0
         self._written = math.inf
         topic = self._config().herder.names.progress_topic
         try:
             self._written = await self._writer.send(topic, *_NO_EVENTS, partition=0)
         except ClusterError:
-            self._proofs = 0
-        return self._proofs >= _PROOFS
+            self._round_trips = 0
+        return self._round_trips >= _ROUND_TRIPS
 
-    def _forget_proofs(self) -> None:
-        self._proofs, self._written = 0, math.inf
+    def _forget_round_trips(self) -> None:
+        self._round_trips, self._written = 0, math.inf
 
     def _silent(self) -> dict[int, float]:
         """For how many seconds bundles were silent that have been for too long."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mm2.herder.bundles.bundle_assignments import Bundles
     from mm2.kafka.writer import Writer
 
-_PROVEN_S = 45.0
+_REPLACED_AFTER_S = 45.0
 """Looks each five seconds, of which seven are needed."""
 
 
@@ -82,12 +82,12 @@ class _Flow:
         looks.cancel()
 
 
-def test_one_that_stops_to_report_is_replaced_once_and_the_other_one_is_not() -> None:
+def test_one_that_reports_no_more_is_replaced_once_and_the_other_one_is_not() -> None:
     async def work() -> None:
         flow = _Flow()
         await flow.goes_on(60, 0, 1)
         assert flow.written == 0, "as long as all report nothing needs to be known"
-        await flow.goes_on(30 + _PROVEN_S, 1)
+        await flow.goes_on(30 + _REPLACED_AFTER_S, 1)
         assert flow.replaced == [0]
         await flow.goes_on(120, 0, 1)
         assert flow.replaced == [0]
@@ -150,7 +150,7 @@ def test_one_that_never_reports_is_replaced_after_minutes() -> None:
         flow.submitted(0)
         await flow.goes_on(290, 1)
         assert flow.replaced == []
-        await flow.goes_on(20 + _PROVEN_S, 1)
+        await flow.goes_on(20 + _REPLACED_AFTER_S, 1)
         assert flow.replaced == [0]
 
     run(work())
@@ -167,7 +167,7 @@ def test_one_that_goes_on_while_another_is_replaced_is_left_alone() -> None:
 
         flow.restart = restart  # type: ignore[method-assign]  # what happens meanwhile
         await flow.goes_on(10, 0, 1)
-        await flow.goes_on(30 + _PROVEN_S)
+        await flow.goes_on(30 + _REPLACED_AFTER_S)
         assert flow.replaced == [0]
 
     run(work())
@@ -191,7 +191,7 @@ def test_functions_of_users_may_compute_for_longer(
         await flow.goes_on(10, 0, 1)
         await flow.goes_on(after_s, 1)
         assert flow.replaced == []
-        await flow.goes_on(_PROVEN_S, 1)
+        await flow.goes_on(_REPLACED_AFTER_S, 1)
         assert flow.replaced == [0]
 
     run(work())
