@@ -21,6 +21,7 @@ from aiokafka.conn import CloseReason
 from aiokafka.protocol.admin import ApiVersionRequest
 from aiokafka.protocol.api import Request, RequestStruct, Response
 
+from mm2.aligned_waits import aligned
 from mm2.kafka.security.log_in import Credentials
 from mm2.kafka.wire.connection_failures import Attempt
 from mm2.kafka.wire.envelopes import decoded, header
@@ -220,7 +221,8 @@ class Connection:
             for _, _, answer, since in self._asked
             if not answer.done()
         )
-        delay_s = min(self._look_every_s, next(left_s, self._look_every_s))
+        look_s = aligned(self._look_every_s)
+        delay_s = min(look_s, next(left_s, look_s))
         self._looking = asyncio.get_running_loop().call_later(delay_s, self._look)
 
     def _idle_later(self, max_idle_s: float) -> None:
