@@ -56,16 +56,18 @@ def variables_of(raw: Mapping[str, str]) -> dict[str, str]:
     return made
 
 
-def with_references(properties: Mapping[str, str], prefix: str = "") -> dict[str, str]:
+def with_references(
+    properties: Mapping[str, str], variables: Mapping[str, str], prefix: str
+) -> dict[str, str]:
     """
     The same properties, with ``${env:...}`` in the place of secrets.
 
     Args:
-        properties: whose values that are expressions stay as they are.
-        prefix: before the keys, for the names of variables.
+        variables: variable by key of the file.
+        prefix: before the properties' keys in the file.
     """
     return {
-        key: f"${{env:{variable_of(prefix + key)}}}" if holds_secret(key, value) else value
+        key: f"${{env:{variables[prefix + key]}}}" if prefix + key in variables else value
         for key, value in properties.items()
     }
 

@@ -14,7 +14,7 @@ from mm2.cli.options import CHECK_FAILED, end, run, tell
 from mm2.config.text.properties import load, parse
 from mm2.errors import ConfigError, NotAuthorized
 from mm2.interchange.fill_template import filled
-from mm2.interchange.secret_references import variables_in, with_references
+from mm2.interchange.secret_references import variables_in, variables_of, with_references
 from mm2.kafka.admin import Admin
 from mm2.kafka.client_errors import SecurityDisabled
 from mm2.kafka.flow_clusters import check_reachable
@@ -103,10 +103,7 @@ def init(
         "internal_factors": _INTERNAL,
     }
     problems = _problems(_text(clusters, values))
-    referring = [
-        replace(each, settings=with_references(each.settings, f"{each.alias}."))
-        for each in clusters
-    ]
+    referring = _referring(clusters)
     file.write_text(_text(referring, values), encoding="latin-1")
     tell([f"Wrote {file}. Next: mm2 doctor {file}"])
     if variables := [name for each in referring for name in variables_in(each.settings)]:
@@ -151,6 +148,17 @@ async def _has_acls(admin: Admin) -> bool:
     except NotAuthorized:
         pass
     return True
+
+
+def _referring(clusters: list[InitialCluster]) -> list[InitialCluster]:
+    """The same clusters, each of whose secrets is in a variable of its own."""
+    variables = variables_of(
+        {f"{each.alias}.{key}": value for each in clusters for key, value in each.settings.items()}
+    )
+    return [
+        replace(each, settings=with_references(each.settings, variables, f"{each.alias}."))
+        for each in clusters
+    ]
 
 
 def _text(clusters: list[InitialCluster], values: Mapping[str, object]) -> str:

@@ -47,6 +47,24 @@ def test_secrets_become_variables(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert validate(load(file)) == []
 
 
+def test_each_secret_has_a_variable_of_its_own(tmp_path: Path) -> None:
+    """Names of variables leave out in what these aliases differ."""
+    keys = []
+    words = ["init", str(tmp_path / "mm2.properties"), "--offline"]
+    for side, alias in (("source", "A-1"), ("target", "A.1")):
+        config = tmp_path / f"{side}.properties"
+        config.write_text(f"ssl.key.password={side}-pass\n")
+        keys.append(f"{alias}.ssl.key.password")
+        words += [f"--{side}", f"{alias}={side}:9092", f"--{side}-config", str(config)]
+    ran = CliRunner().invoke(main, words)
+    written = load(tmp_path / "mm2.properties").values
+    assert [written[each] for each in keys] == [
+        "${env:MM2_A_1_SSL_KEY_PASSWORD}",
+        "${env:MM2_A_1_SSL_KEY_PASSWORD_2}",
+    ]
+    assert "MM2_A_1_SSL_KEY_PASSWORD, MM2_A_1_SSL_KEY_PASSWORD_2" in ran.stderr
+
+
 def test_a_file_that_is_there_stays(tmp_path: Path) -> None:
     file = tmp_path / "mm2.properties"
     file.write_text("mine\n")
