@@ -16,7 +16,7 @@ import javaproperties
 
 from flows.spark.installed import spark_home
 from flows.spark.jvm import DEFAULTS
-from mm2.core.balancing.spark_slots import DEFAULT_MASTER, is_in_process
+from mm2.core.balancing.spark_slots import DEFAULT_MASTER, is_in_process, is_on_demand
 
 _FIRST_COMPILER_ALONE: Final = "-XX:TieredStopAtLevel=1 "
 _SECOND_COMPILER_LATER: Final = (
@@ -91,7 +91,6 @@ IN_CLEAR: Final = (
     "would cross the network in clear to executors of Spark: set spark.authenticate.secret to that"
     " of the Spark cluster, or accept it with spark.network.crypto.enabled=false"
 )
-_FIXED: Final = "spark.executor.instances"
 _FILE: Final = "spark-defaults.conf"
 
 
@@ -108,7 +107,7 @@ def spark_settings(user: Mapping[str, str], *, has_sql: bool = False) -> dict[st
     settings = {**DEFAULTS, **(WITH_SQL if has_sql else {}), **user}
     if is_in_process(settings.get("spark.master", DEFAULT_MASTER)):
         return settings
-    on_demand = {} if _FIXED in user else _ON_DEMAND
+    on_demand = _ON_DEMAND if is_on_demand(user) else {}
     timeouts = {} if _OF_SILENCE & user.keys() else _TIMEOUTS
     of_executors = {**_OFF_LOCAL, **(_OFF_LOCAL_WITH_SQL if has_sql else {})}
     return {**of_executors, **timeouts, **on_demand, **_protection(settings), **settings}

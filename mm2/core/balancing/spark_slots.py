@@ -93,9 +93,20 @@ def slot_limit(settings: Mapping[str, str]) -> SlotLimit | None:
     return min(limits, key=lambda each: each.count, default=None)
 
 
+def is_on_demand(settings: Mapping[str, str]) -> bool:
+    """
+    Whether a cluster gives executors as jobs need them, which is our default.
+
+    Args:
+        settings: of Spark, with our defaults or without.
+    """
+    by_default = "false" if _EXECUTORS in settings else "true"
+    return settings.get(_ON_DEMAND, by_default) == "true"
+
+
 def _most_executors(settings: Mapping[str, str]) -> str | None:
     """The setting that says how many executors there are at most, if one does."""
-    if settings.get(_ON_DEMAND) == "true":
+    if is_on_demand(settings):
         return _MOST_EXECUTORS
     gives_so_many = settings.get("spark.master", "").startswith(_GIVE_SO_MANY)
     return _EXECUTORS if gives_so_many else None

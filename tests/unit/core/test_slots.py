@@ -44,6 +44,7 @@ def test_a_task_may_take_several_cores(cpus: str, slots: int) -> None:
 _CORES, _EXECUTORS = "spark.cores.max", "spark.dynamicAllocation.maxExecutors"
 _INSTANCES = "spark.executor.instances"
 _ON_DEMAND = {"spark.dynamicAllocation.enabled": "true"}
+_FIXED = {"spark.dynamicAllocation.enabled": "false"}
 
 
 @pytest.mark.parametrize(
@@ -57,6 +58,7 @@ _ON_DEMAND = {"spark.dynamicAllocation.enabled": "true"}
         ({_CORES: "9", _EXECUTORS: "4", **_ON_DEMAND}, 4, _EXECUTORS),
         ({_CORES: "3", _EXECUTORS: "4", **_ON_DEMAND}, 3, _CORES),
         ({_EXECUTORS: "2", "spark.executor.cores": "3", **_ON_DEMAND}, 6, _EXECUTORS),
+        ({_EXECUTORS: "2", "spark.executor.cores": "3"}, 6, _EXECUTORS),
         ({"spark.master": "yarn", _INSTANCES: "2"}, 2, _INSTANCES),
         ({"spark.master": "k8s://https://h:1", _INSTANCES: "2"}, 2, _INSTANCES),
     ],
@@ -73,7 +75,8 @@ def test_an_application_has_no_more_slots_than_its_settings_allow(
         {},
         {_CORES: "many"},
         {_EXECUTORS: "many", **_ON_DEMAND},
-        {_EXECUTORS: "4"},
+        {_EXECUTORS: "4", **_FIXED},
+        {_EXECUTORS: "4", _INSTANCES: "4"},
         {_INSTANCES: "4", "spark.master": "spark://h:1"},
         {_INSTANCES: "4", "spark.master": "yarn", **_ON_DEMAND},
     ],

@@ -10,6 +10,8 @@ from tests.support.configs import flow_of
 
 _NONE = "the flow gets no {} until the process is started with more"
 _CORES = "spark.master = local[*] runs as many tasks of all flows at the same time as the node has"
+_EXECUTORS = "dynamicAllocation.maxExecutors"
+_OF_EXECUTORS = f"spark.{_EXECUTORS} = 2 gives 4 tasks of all flows at the same time: "
 _ON_CLUSTER = "spark.cores.max = 2 gives 2 tasks of all flows at the same time: "
 
 
@@ -26,6 +28,11 @@ def _config(**spark: str) -> FlowConfig:
         ({"master": "local[*]"}, "16", _CORES),
         ({"master": "spark://host:7077", "cores.max": "2"}, "3", f"{_ON_CLUSTER}{_NONE.format(3)}"),
         ({"master": "yarn", "executor.instances": "2"}, "3", _NONE.format(3)),
+        (
+            {"master": "spark://host:7077", _EXECUTORS: "2", "executor.cores": "2"},
+            "5",
+            f"{_OF_EXECUTORS}{_NONE.format(5)}",
+        ),
     ],
 )
 def test_more_tasks_than_there_are_slots_are_told_of(
@@ -45,6 +52,8 @@ def test_more_tasks_than_there_are_slots_are_told_of(
         ({"master": "spark://host:7077"}, {"tasks.max": "4000"}),
         ({"master": "spark://host:7077", "cores.max": "2"}, {"tasks.max": "2"}),
         ({"master": "local[4]", "cores.max": "2"}, {"tasks.max": "4"}),
+        ({"master": "local[4]", _EXECUTORS: "2"}, {"tasks.max": "4"}),
+        ({"master": "yarn", _EXECUTORS: "4"}, {"tasks.max": "4"}),
     ],
 )
 def test_what_there_is_room_for_is_not_spoken_of(
