@@ -237,7 +237,7 @@ class Bundles:
             self._running.start(index)
         elif is_running and index not in self._suspended and self._is_spare(index):
             await self._write_stop(index)
-            self._running.end(index)
+            self._running.end(index, within_s=self._stop_within_s())
 
     def _is_spare(self, index: int) -> bool:
         planned = self._balance.planned

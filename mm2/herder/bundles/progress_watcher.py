@@ -130,6 +130,7 @@ class ProgressWatcher:
             self._changed()
 
     async def _rebalance(self) -> None:
-        if self._bundles.is_stopping:
+        # A task that hangs would seem to have no load, and be given more.
+        if self._bundles.is_stopping or self._silent.are_late():
             return
         await self._bundles.rebalance(self._sums.rates(now_ms()), self.rates)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 
 import structlog
@@ -77,7 +77,7 @@ class RunningBundles:
     def start(self, index: int) -> None:
         """Starts a bundle, when an earlier one of its number has ended."""
         name = self._spec(index).name
-        earlier = [task for task in self._tasks if task.get_name() == name]
+        earlier = self._named(name)
         supervisor = self._supervisors[index] = BundleSupervisor(name, lambda: self._job(index))
 
         async def run() -> None:
@@ -106,11 +106,23 @@ class RunningBundles:
             self._assignments.has_drained(index)
         log.info("bundle.ended", bundle=spec.name, **totals)
 
-    def end(self, index: int) -> None:
-        """Lets the job of a bundle be its last."""
-        self._supervisors.pop(index).end()
+    def end(self, index: int, *, within_s: float) -> None:
+        """Lets the job of a bundle be its last, which is cut off if it takes longer."""
+        supervisor = self._supervisors.pop(index)
+        supervisor.end()
         if waiting := self._waiting.pop(index, None):
             waiting.cancel()
+        # Its process may hang, and another bundle of this number would wait for it.
+        ending = self._end_in_time(self._named(supervisor.name), within_s)
+        self._group.create_task(ending, name=f"{supervisor.name}/end")
+
+    def _named(self, name: str) -> list[asyncio.Task[None]]:
+        return [task for task in self._tasks if task.get_name() == name]
+
+    async def _end_in_time(self, tasks: list[asyncio.Task[None]], within_s: float) -> None:
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=within_s)
+            _cut_off(late, within_s)
 
     def end_all(self) -> None:
         """Lets each job be the last of its bundle."""
@@ -138,9 +150,7 @@ class RunningBundles:
                     await asyncio.gather(*map(self._end_waiting, tasks))
                     await asyncio.wait(tasks)
         late = list(self._tasks)
-        for task in late:
-            log.error("bundle.not_drained", bundle=task.get_name(), within_s=within_s)
-            task.cancel()
+        _cut_off(late, within_s)
         await asyncio.gather(*late, return_exceptions=True)
 
     async def _end_waiting(self, task: asyncio.Task[None]) -> None:
@@ -155,3 +165,9 @@ class RunningBundles:
         its stop before it copies anything.
         """
         return self._slots.is_waiting(name) and not await self._runner.is_running(name)
+
+
+def _cut_off(tasks: Collection[asyncio.Task[None]], within_s: float) -> None:
+    for task in tasks:
+        log.error("bundle.not_drained", bundle=task.get_name(), within_s=within_s)
+        task.cancel()

@@ -26,8 +26,10 @@ log = structlog.get_logger()
 
 _LOOK_EVERY_S: Final = 5.0
 
-_SILENT_AFTER_S: Final = 30.0
+_LATE_AFTER_S: Final = 10.0
 """Tasks report each three seconds."""
+
+_SILENT_AFTER_S: Final = 30.0
 
 _WITH_USER_CODE_S: Final = 300.0
 """
@@ -85,6 +87,14 @@ class SilentTasks:
     def read(self, offset: int) -> None:
         """A record of the progress topic was read."""
         self._read = offset
+
+    def are_late(self) -> bool:
+        """Whether it is not known what some task does, although its job was submitted."""
+        now = asyncio.get_running_loop().time()
+        return any(
+            now - max(began, self._heard.get(bundle, began)) > _LATE_AFTER_S
+            for bundle, began in self._bundles.began().items()
+        )
 
     async def run(self) -> None:
         """Looks until cancelled."""

@@ -95,6 +95,21 @@ def test_one_that_reports_no_more_is_replaced_once_and_the_other_one_is_not() ->
     run(work())
 
 
+def test_one_is_late_that_misses_three_reports_or_the_first_ones() -> None:
+    async def work() -> None:
+        flow = _Flow()
+        await flow.goes_on(60, 0, 1)
+        assert not flow.tasks.are_late()
+        await flow.goes_on(12, 1)
+        assert flow.tasks.are_late()
+        flow.submitted(0)
+        assert not flow.tasks.are_late()
+        await flow.goes_on(12, 1)
+        assert flow.tasks.are_late()
+
+    run(work())
+
+
 def test_none_is_replaced_while_the_topic_cannot_be_written_to_nor_soon_after_that() -> None:
     async def work() -> None:
         flow = _Flow()
