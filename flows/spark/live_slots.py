@@ -163,13 +163,17 @@ class LiveSlots:
         self._count_more(context, in_use=len(seen.running) if submitted <= seen.running else 0)
 
     async def _ask_master(self, context: SparkContext) -> bool | None:
-        """Whether the application is forgotten; None while a master takes long to say so."""
+        """
+        Whether the application is forgotten.
+
+        False while a master takes long to say so: it would have no new one register either.
+        """
         if self._question is None:
             loop = asyncio.get_running_loop()
             self._question = loop.run_in_executor(self._threads, is_forgotten, context)
         await asyncio.wait({self._question}, timeout=_ANSWERS_WITHIN_S)
         if not self._question.done():
-            return None
+            return False
         question, self._question = self._question, None
         return question.result()
 

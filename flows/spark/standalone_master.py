@@ -27,12 +27,13 @@ def is_forgotten(context: SparkContext) -> bool | None:
 
     By Spark's own messages, because its clients do not say: an application goes on without a word
     when a new master, without a recovery mode, does not know it, and gets no executors any more.
-    None where the master is of another kind, or none that leads answers.
+    Where masters answer of which none leads (ZOOKEEPER), the next leader will know the application.
+    None where the master is of another kind, or none answers.
     """
     masters = str(context.master)
     if not masters.startswith(_SCHEME):
         return None
-    is_led = False
+    found = set()
     for address in masters.removeprefix(_SCHEME).split(","):
         try:
             status, known = _applications(context, address)
@@ -42,8 +43,8 @@ def is_forgotten(context: SparkContext) -> bool | None:
             # It is away, or this release of Spark has other messages.
             log.debug("spark.master_not_asked", error=type(error).__name__)
             continue
-        is_led |= status == _ALIVE
-    return True if is_led else None
+        found.add(status)
+    return _ALIVE in found if found else None
 
 
 def _applications(context: SparkContext, address: str) -> tuple[str, set[str]]:

@@ -1,4 +1,4 @@
-"""A standalone cluster of Spark for tests: its master and workers as processes of this machine."""
+"""A standalone cluster of Spark for tests: masters and workers as processes of this machine."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import psutil
 
 from flows.spark.installed import archive_of, java_launcher, spark_home
 from flows.spark.jvm import sparks_jars
+from mm2.demo.broker_node import is_listening
 from mm2.demo.broker_settings import HOST, free_ports
 from tests.support.eventually import eventually
 from tests.support.family import family_of, javas
@@ -24,16 +25,18 @@ from tests.support.process import freeze
 
 _PACKAGE: Final = "org.apache.spark.deploy"
 _DECOMMISSIONED: Final = "Decommissioning worker "
+_LEADS: Final = "elected leader"
 _QUICK: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 _ROLES: Final = ("driver", "executor")
 
 
 class SparkCluster:
     """
-    A master and workers, made on ``with`` and removed at its end.
+    Masters and workers, made on ``with`` and removed at its end.
 
     Args:
         workers: how many to begin with.
+        masters: how many; of several, ``settings`` are to have one lead.
         cores: of each.
         settings: ``spark.*`` keys of master and workers.
 
@@ -42,21 +45,27 @@ class SparkCluster:
     """
 
     def __init__(
-        self, *, workers: int, cores: int = 1, settings: Mapping[str, str] | None = None
+        self,
+        *,
+        workers: int,
+        masters: int = 1,
+        cores: int = 1,
+        settings: Mapping[str, str] | None = None,
     ) -> None:
         self._first = workers
         self._cores = cores
-        (self._port,) = free_ports(1)
+        self._ports = free_ports(masters)
         self.home = Path(tempfile.mkdtemp(prefix="spark-cluster-"))
         local = {"spark.local.dir": str(self.home / "local")}
         self._settings = {"spark.ui.enabled": "false", **local, **(settings or {})}
-        self._master: Process[bytes] | None = None
+        self._masters: dict[int, tuple[Process[bytes], Path]] = {}
+        self._silent: list[Process[bytes]] = []
         self._workers: list[Process[bytes]] = []
-        self._master_log = Path()
         self._started = 0
 
     def __enter__(self) -> Self:
-        self.start_master()
+        for number in range(len(self._ports)):
+            self.start_master(number)
         # They take half of the time if they start together.
         for log in [self._start_worker()[1] for _ in range(self._first)]:
             _await_registration(log)
@@ -65,14 +74,16 @@ class SparkCluster:
     def __exit__(self, *_: object) -> None:
         for worker in list(self._workers):
             self.kill_worker(worker)
-        if self._master is not None:
-            self.kill_master()
+        for number in list(self._masters):
+            self.kill_master(number)
+        for master in self._silent:
+            _kill(master)
         shutil.rmtree(self.home, ignore_errors=True)
 
     @property
     def url(self) -> str:
         """What ``spark.master`` is to be."""
-        return f"spark://{HOST}:{self._port}"
+        return "spark://" + ",".join(f"{HOST}:{port}" for port in self._ports)
 
     @property
     def application(self) -> dict[str, str]:
@@ -91,17 +102,32 @@ class SparkCluster:
         """The workers that run, in the order in which they came."""
         return list(self._workers)
 
-    def start_master(self) -> None:
-        """Starts the master, which knows nothing of an earlier one; waits until it serves."""
-        listen = ["--host", HOST, "--port", str(self._port), "--webui-port", "0"]
-        self._master, self._master_log = self._start("master.Master", *listen)
-        eventually(lambda: "elected leader" in self._master_text())
+    def leader(self) -> int:
+        """The number of the master that leads, from 0; ValueError while none does."""
+        (found,) = [
+            number
+            for number, (process, log) in self._masters.items()
+            if process.poll() is None and _LEADS in log.read_text(errors="replace")
+        ]
+        return found
 
-    def kill_master(self) -> None:
-        """Kills the master; executors run on."""
-        assert self._master is not None
-        self._master.kill()
-        self._master.wait()
+    def start_master(self, number: int = 0) -> None:
+        """Starts a master, which knows nothing of an earlier one; waits until one leads."""
+        listen = ["--host", HOST, "--port", str(self._ports[number]), "--webui-port", "0"]
+        self._masters[number] = self._start("master.Master", *listen)
+        eventually(lambda: is_listening(self._ports[number]))
+        eventually(self.leader, until=lambda _: True)
+
+    def kill_master(self, number: int = 0) -> None:
+        """Kills a master; executors run on."""
+        master, _ = self._masters.pop(number)
+        _kill(master)
+
+    def silence_master(self, number: int) -> None:
+        """Stops a master for good, as a machine that hangs: connections to it are taken."""
+        master, _ = self._masters.pop(number)
+        freeze(master.pid)
+        self._silent.append(master)
 
     def add_worker(self) -> Process[bytes]:
         """Starts a worker; waits until the master has it."""
@@ -174,7 +200,7 @@ class SparkCluster:
         return pid in {each.pid for each in _descendants(psutil.Process(worker.pid))}
 
     def _master_text(self) -> str:
-        return self._master_log.read_text(errors="replace")
+        return self._masters[self.leader()][1].read_text(errors="replace")
 
     def _start(self, role: str, *arguments: str) -> tuple[Process[bytes], Path]:
         self._started += 1
@@ -191,6 +217,11 @@ class SparkCluster:
             command = [*java, f"{_PACKAGE}.{role}", *arguments]
             process = Process(command, cwd=self.home, stdout=output, stderr=STDOUT, env=env)
         return process, log
+
+
+def _kill(process: Process[bytes]) -> None:
+    process.kill()
+    process.wait()
 
 
 def _archived() -> str:

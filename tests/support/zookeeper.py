@@ -36,9 +36,9 @@ def watched_zookeeper(folder: Path) -> Iterator[tuple[str, Watched]]:
 
 
 @contextmanager
-def running_at(port: int, folder: Path) -> Iterator[Watched]:
-    """One server at a port, once it answers."""
-    with _running(folder, [str(port), str(folder / "zookeeper")]) as process:
+def running_at(port: int, folder: Path, *, tick_ms: int = 3_000) -> Iterator[Watched]:
+    """One server at a port, once it answers; a session lasts up to 20 ticks without its client."""
+    with _running(folder, [str(port), str(folder / "zookeeper"), str(tick_ms)]) as process:
         with client_of(f"127.0.0.1:{port}"):
             pass
         yield process

@@ -50,7 +50,8 @@ _AWAY = OSError("is away")
         ([_AWAY, ("ALIVE", {_OURS})], False),
         ([("STANDBY", set()), ("ALIVE", {"app-0"})], True),
         ([_AWAY, ("ALIVE", set())], True),
-        ([_AWAY, ("STANDBY", set())], None),
+        ([_AWAY, ("STANDBY", set())], False),
+        ([("STANDBY", set()), ("RECOVERING", {"app-0"})], False),
         ([_AWAY, _AWAY], None),
     ],
 )
@@ -125,7 +126,7 @@ async def test_a_master_that_is_silent_holds_up_no_look_and_is_asked_once(
     monkeypatch.setattr(live_slots, "_ANSWERS_WITHIN_S", 0.0)
     with ThreadPoolExecutor(1) as threads:
         live = idle_slots(threads)
-        assert [await live._ask_master(_context()) for _ in range(3)] == [None] * 3
+        assert [await live._ask_master(_context()) for _ in range(3)] == [False] * 3
         answers.set()
         monkeypatch.setattr(live_slots, "_ANSWERS_WITHIN_S", PATIENCE_S)
         assert await live._ask_master(_context()) is True
