@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from mm2.errors import ConfigError
+from mm2.kafka.wire.compiled import compile_now
 
 _OURS: Final = "mm2"
 _PACKAGES: Final = ("mm2", "flows")
@@ -50,6 +51,7 @@ def package_environment(archive: Path, more: Sequence[str] = ()) -> int:
     try:
         with tarfile.open(part, "w:gz", compresslevel=_COMPRESSION) as tar:
             _add_interpreter(tar)
+            compile_now()
             for file, name in sorted({*_own_files(), *_installed_files(more)}):
                 tar.add(file, str(folder / name), recursive=False, filter=_of_nobody)
         part.replace(archive)
@@ -85,7 +87,19 @@ def _own_files() -> Iterator[tuple[Path, str]]:
             root = Path(folder)
             for file in root.rglob("*"):
                 if file.is_file() and _COMPILED not in file.parts:
-                    yield file, f"{package}/{file.relative_to(root).as_posix()}"
+                    yield from with_compiled(file, f"{package}/{file.relative_to(root).as_posix()}")
+
+
+def with_compiled(file: Path, name: str) -> Iterator[tuple[Path, str]]:
+    """
+    A file, and what Python and Numba have made of it, which each executor would make anew.
+
+    Both are valid for a source of the same size and time of change, which the archive keeps.
+    """
+    yield file, name
+    if file.suffix == ".py":
+        for each in (file.parent / _COMPILED).glob(f"{file.stem}.*"):
+            yield each, str(PurePosixPath(name).parent / _COMPILED / each.name)
 
 
 def _installed_files(more: Sequence[str]) -> Iterator[tuple[Path, str]]:
@@ -98,7 +112,7 @@ def _installed_files(more: Sequence[str]) -> Iterator[tuple[Path, str]]:
                 continue
             file = root / name
             if _COMPILED not in each.parts and file.is_file():
-                yield file, name
+                yield from with_compiled(file, name)
 
 
 def _required(more: Sequence[str]) -> list[Distribution]:
