@@ -28,10 +28,10 @@ class _Frozen:
     def __init__(self) -> None:
         self.sent = 0
 
-    async def send(self, *_: object, **__: object) -> int:
+    async def send_all(self, *_: object, **__: object) -> None:
         self.sent += 1
-        waiting: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        return await waiting
+        waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        await waiting
 
 
 def _publisher(writer: object, runs_topic: str | None = None) -> TranslationPublisher:
