@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from flows.spark.yarn_site import resource_managers
+from flows.spark.yarn import YARN, resource_managers
 from mm2.errors import FatalError
 
 _ANSWERS_WITHIN_S: Final = 5.0
@@ -83,7 +83,7 @@ def check_master(settings: Mapping[str, str]) -> None:
     master = settings["spark.master"]
     kind, _, addresses = master.partition("://")
     asked = addresses.split(",") if kind == "spark" else []
-    if master == "yarn":
+    if master == YARN:
         asked = resource_managers(settings)
     with ThreadPoolExecutor(max(1, len(asked))) as threads:  # Silent ones take all of their time.
         reasons = [reason for reason in threads.map(_unreachable, asked) if reason]

@@ -31,6 +31,7 @@ from flows.spark.start_watch import STARTS_WITHIN_S, StartWatch
 from flows.spark.submitted import SubmittedJvm, is_submitted
 from flows.spark.tried_versions import warn_if_untried
 from flows.spark.warmth import WARM_AFTER_S, Warmth
+from flows.spark.yarn import YARN, YarnApplications, with_tag
 from mm2.core.balancing.spark_slots import DEFAULT_MASTER, slot_limit, slots_of, with_cores
 from mm2.errors import FatalError
 from mm2.slot_allocation import Slots
@@ -105,6 +106,7 @@ class SparkJobs:
         master = self.settings.get("spark.master", DEFAULT_MASTER)
         self.settings["spark.master"] = with_cores(master, os.cpu_count() or 1)
         cpus = self.settings.get("spark.task.cpus", "1")
+        self.settings = with_tag(self.settings)
         slots = slots_of(self.settings["spark.master"], cpus)
         if slots is not None:
             self.settings = {**_LOCAL, **self.settings}
@@ -229,6 +231,9 @@ class SparkJobs:
         if context is not None and jvm is not None:
             if self.settings["spark.master"].startswith("k8s:"):
                 _remove_pods(context, jvm)
+            elif self.settings["spark.master"] == YARN:
+                # One whose master is on a node that was lost would be started again much later.
+                YarnApplications(context._gateway, self.settings).kill()  # noqa: SLF001
             jvm.end(within_s=0.0)
             if not jvm.is_own:
                 context.stop()
@@ -277,6 +282,8 @@ class SparkJobs:
                 with suppress(Py4JError, OSError):
                     gateway.shutdown()
         if jvm is not None:
+            if jvm.starting is not None and self.settings["spark.master"] == YARN:
+                YarnApplications(jvm.starting, self.settings).kill()
             jvm.end()
 
 

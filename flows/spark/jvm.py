@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from threading import Thread
-from typing import IO, ClassVar, Final
+from typing import IO, Any, ClassVar, Final
 
 import javaproperties
 
@@ -113,6 +113,9 @@ class Jvm:
     is_own: ClassVar[bool] = True
     """Whether it ends when this process wants it to."""
 
+    starting: Any = None
+    """The gateway by which a SparkContext is being made."""
+
     def __init__(
         self,
         settings: Mapping[str, str],
@@ -191,9 +194,11 @@ class Jvm:
 
     def begins_spark(self, gateway: object) -> None:
         """Learns that this thread makes a SparkContext by a gateway."""
+        self.starting = gateway
 
     def has_spark(self, gateway: object) -> None:
         """Learns that Spark has started, and of the gateway to it."""
+        self.starting = None
 
     def failure_reason(self) -> str:
         """What caused the error that the JVM has printed, or what its status was."""

@@ -7,23 +7,29 @@ from threading import Lock, Timer
 from types import TracebackType
 from typing import Final, Self
 
+import structlog
+
 from flows.spark.installed import java_launcher
 from flows.spark.jvm import Jvm
+from flows.spark.yarn import ANSWERS_WITHIN_S, YARN, YarnApplications
 from mm2.core.balancing.spark_slots import is_in_process
 from mm2.errors import FatalError
+
+log = structlog.get_logger()
 
 STARTS_WITHIN_S: Final = 25.0
 """With the imports before it and the end after it, a process that cannot start ends in 30 s."""
 
 _DOWNLOADS: Final = "spark.jars.packages"
 _DOWNLOADS_WITHIN_S: Final = 600.0
-_QUEUES: Final = ("yarn",)
-"""Masters that have applications wait for their turn, however long that is."""
 
 
 class StartWatch:
     """
     A context manager around the making of a SparkContext.
+
+    YARN has applications wait for their turn, however long that is. There only a ResourceManager
+    that does not answer is given up; that an application waits is told once.
 
     Args:
         jvm: is ended when it takes too long, which ends the making with an error.
@@ -38,13 +44,11 @@ class StartWatch:
         self._settings = settings
         self._within_s = within_s + (_DOWNLOADS_WITHIN_S if _DOWNLOADS in settings else 0.0)
         self._lock = Lock()
-        self._is_over = self.is_late = False
-        self._timer = Timer(self._within_s, self._give_up)
-        self._timer.daemon = True
+        self._is_over = self.is_late = self._has_answered = self._is_told = False
+        self._timer = self._new_timer()
 
     def __enter__(self) -> Self:
-        if self._settings["spark.master"] not in _QUEUES:
-            self._timer.start()
+        self._timer.start()
         return self
 
     def __exit__(
@@ -53,22 +57,47 @@ class StartWatch:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._timer.cancel()
         with self._lock:
             self._is_over = True
+        self._timer.cancel()
 
     def too_late(self) -> FatalError:
         """Says what was waited for."""
         master = self._settings["spark.master"]
-        nobody = (
-            f"Java ({java_launcher()}) does not come up"
-            if is_in_process(master)
-            else f"no master of Spark answers at spark.master={master}"
-        )
+        if is_in_process(master) or (master == YARN and self._jvm.starting is None):
+            nobody = f"Java ({java_launcher()}) does not come up"
+        elif master == YARN:
+            nobody = "no ResourceManager of YARN answers (see spark.master, yarn-site.xml)"
+        else:
+            nobody = f"no master of Spark answers at spark.master={master}"
         return FatalError(f"Spark does not start: {nobody} within {self._within_s:.0f} s")
 
-    def _give_up(self) -> None:
+    def _new_timer(self) -> Timer:
+        asks_for_s = ANSWERS_WITHIN_S if self._settings["spark.master"] == YARN else 0.0
+        timer = Timer(self._within_s - asks_for_s, self._look)
+        timer.daemon = True
+        return timer
+
+    def _look(self) -> None:
+        may_wait = self._settings["spark.master"] == YARN and self._is_answered()
         with self._lock:
-            if not self._is_over:
+            if self._is_over or self._is_told:
+                return
+            if may_wait:
+                self._timer = self._new_timer()
+                self._timer.start()
+            else:
                 self.is_late = True
                 self._jvm.end(within_s=0.0)
+
+    def _is_answered(self) -> bool:
+        """Whether a ResourceManager has ever answered; tells what an application waits for."""
+        gateway = self._jvm.starting
+        if gateway is None:
+            return False
+        waits = YarnApplications(gateway, self._settings).waiting()
+        self._has_answered |= waits is not None
+        if waits:
+            self._is_told = True
+            log.warning("spark.queued", error=waits)
+        return self._has_answered

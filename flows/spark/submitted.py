@@ -111,12 +111,14 @@ class SubmittedJvm(Jvm):
         Raises:
             JvmEnded: nobody waits for Spark any more.
         """
+        super().begins_spark(gateway)
         self._starts_spark = gateway.jvm.java.lang.Thread.currentThread()
         if self._is_ended:
             raise JvmEnded(self.failure_reason())
 
     def has_spark(self, gateway: object) -> None:
         """Has it ask this process to stop, rather than end, from now on."""
+        super().has_spark(gateway)
         self._starts_spark = None
         if self._stop is not None:
             _forward_stops(gateway, self._stop)

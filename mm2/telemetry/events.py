@@ -354,6 +354,8 @@ EVENTS: Final = {
     "knows, because it is away or of another release.",
     "spark.not_followed": "What the Spark cluster runs cannot be seen, or acted upon. Flows keep "
     "the slots that they have. It is looked at again each second, and said once for each reason.",
+    "spark.queued": "YARN has not begun the node's application yet. It waits in a queue until "
+    "others leave memory and cores. Meanwhile this node copies nothing.",
     "spark.restarting": "The master of the Spark cluster does not know mm2's application any more, "
     "as after a restart without a recovery mode. Or the cluster does not say whom it knows, and "
     "has given no executor for long. mm2 makes its application anew. A command ends with an error.",

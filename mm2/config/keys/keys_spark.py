@@ -65,6 +65,7 @@ SPARK_KEYS: Final = frozenset(
         "spark.task.maxFailures",
         "spark.ui.enabled",
         "spark.ui.port",
+        "spark.yarn.jars",
         "spark.yarn.queue",
     }
 )

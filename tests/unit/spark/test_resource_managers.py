@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from flows.spark.installed import check_master
-from flows.spark.yarn_site import resource_managers
+from flows.spark.yarn import resource_managers
 from mm2.errors import FatalError
 
 _M = "yarn.resourcemanager"
