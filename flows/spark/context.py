@@ -5,14 +5,23 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from threading import Timer
 from typing import Any, Final
 
+import structlog
 from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
 from flows.spark.jvm import Jvm
+from flows.spark.yarn import YARN, YarnApplications
 from mm2.config.text.expressions import hide
+
+log = structlog.get_logger()
+
+_REMOVES_PODS_WITHIN_S: Final = 15.0
+"""An API server of Kubernetes that does not answer is not waited for any longer."""
 
 _REDACTION: Final = "spark.redaction.regex"
 _REDACTED_BY_DEFAULT: Final = "(?i)secret|password|token|access[.]?key"
@@ -58,6 +67,30 @@ def is_alive(context: SparkContext, jvm: Jvm | None) -> bool:
         return jvm is not None and jvm.is_running and not java.sc().isStopped()
     except (Py4JError, OSError, AttributeError):
         return False
+
+
+def tell_end(context: SparkContext, settings: Mapping[str, str]) -> None:
+    """Says why YARN has ended an application, of which Spark tells nothing; blocks."""
+    if settings["spark.master"] == YARN and (why := _on_yarn(context, settings).last_words()):
+        log.warning("spark.application_ended", error=why)
+
+
+def give_up(context: SparkContext, jvm: Jvm, settings: Mapping[str, str]) -> None:
+    """Has a cluster forget an application that gets nothing from it any more; blocks."""
+    if settings["spark.master"] == YARN:
+        # One whose master is on a node that was lost would be started again much later.
+        _on_yarn(context, settings).kill()
+    elif settings["spark.master"].startswith("k8s:"):
+        # Its pods would wait for room before those of the next one.
+        limit = Timer(_REMOVES_PODS_WITHIN_S, jvm.end, kwargs={"within_s": 0.0})
+        limit.start()
+        with suppress(Py4JError, OSError, AttributeError):
+            context.stop()
+        limit.cancel()
+
+
+def _on_yarn(context: SparkContext, settings: Mapping[str, str]) -> YarnApplications:
+    return YarnApplications(context._gateway, settings)  # noqa: SLF001 - there is no public one
 
 
 def with_redaction(settings: Mapping[str, str]) -> dict[str, str]:

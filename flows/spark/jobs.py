@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -19,7 +18,7 @@ import structlog
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext
 
-from flows.spark.context import context_of, is_alive
+from flows.spark.context import context_of, give_up, is_alive, tell_end
 from flows.spark.installed import check_master
 from flows.spark.jvm import Jvm
 from flows.spark.live_slots import LiveSlots
@@ -62,9 +61,6 @@ _CALLS: Final = 6
 
 _CANCEL_AGAIN_S: Final = 1.0
 _END_AGAIN_S: Final = 1.0
-
-_REMOVES_PODS_WITHIN_S: Final = 15.0
-"""An API server of Kubernetes that does not answer is not waited for any longer."""
 
 
 class SparkJobs:
@@ -195,6 +191,7 @@ class SparkJobs:
         if self._context is not None and not await loop.run_in_executor(
             self._calls, is_alive, self._context, self._jvm
         ):
+            await loop.run_in_executor(self._calls, tell_end, self._context, self.settings)
             await loop.run_in_executor(self._calls, self._shut_down)
         if self._context is None:
             try:
@@ -229,11 +226,7 @@ class SparkJobs:
         except FatalError:
             return
         if context is not None and jvm is not None:
-            if self.settings["spark.master"].startswith("k8s:"):
-                _remove_pods(context, jvm)
-            elif self.settings["spark.master"] == YARN:
-                # One whose master is on a node that was lost would be started again much later.
-                YarnApplications(context._gateway, self.settings).kill()  # noqa: SLF001
+            give_up(context, jvm, self.settings)
             jvm.end(within_s=0.0)
             if not jvm.is_own:
                 context.stop()
@@ -285,12 +278,3 @@ class SparkJobs:
             if jvm.starting is not None and self.settings["spark.master"] == YARN:
                 YarnApplications(jvm.starting, self.settings).kill()
             jvm.end()
-
-
-def _remove_pods(context: SparkContext, jvm: Jvm) -> None:
-    """Ends an application, whose pods would else wait for room before those of the next one."""
-    limit = threading.Timer(_REMOVES_PODS_WITHIN_S, jvm.end, kwargs={"within_s": 0.0})
-    limit.start()
-    with suppress(Py4JError, OSError, AttributeError):
-        context.stop()
-    limit.cancel()

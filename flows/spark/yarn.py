@@ -25,6 +25,9 @@ ANSWERS_WITHIN_S: Final = 5.0
 
 _WAIT: Final = {"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED"}
 _ENDED: Final = {"FINISHED", "FAILED", "KILLED"}
+_MOST_WORDS: Final = 800
+"""What comes first says why; lists of processes come later."""
+
 _FOLDERS: Final = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
 _FILE: Final = "yarn-site.xml"
 _OF_SPARK: Final = "spark.hadoop."
@@ -101,7 +104,16 @@ class YarnApplications:
 
         def ask(client: Any) -> str:
             newest = self._reports(client)[-1:]
-            return "".join(_reason(each) for each in newest if _state(each) in _WAIT)
+            return "".join(_queued(each) for each in newest if _state(each) in _WAIT)
+
+        return self._in_time(ask)
+
+    def last_words(self) -> str | None:
+        """Why the newest one has ended, in YARN's words."""
+
+        def ask(client: Any) -> str:
+            newest = self._reports(client)[-1:]
+            return "".join(_said(each)[:_MOST_WORDS] for each in newest if _state(each) in _ENDED)
 
         return self._in_time(ask)
 
@@ -110,7 +122,8 @@ class YarnApplications:
 
         def ask(client: Any) -> str:
             for each in self._reports(client):
-                client.killApplication(each.getApplicationId())
+                if _state(each) not in _ENDED:
+                    client.killApplication(each.getApplicationId())
             return ""
 
         self._in_time(ask)
@@ -131,7 +144,7 @@ class YarnApplications:
             client = self._client()
             answer = ask(client)
             client.stop()
-        except (Py4JError, OSError):  # Spark's own client says why.
+        except (Py4JError, OSError, TypeError, AttributeError):  # Spark's own client says why.
             return ""
         return answer
 
@@ -147,20 +160,24 @@ class YarnApplications:
         return client
 
     def _reports(self, client: Any) -> list[Any]:
-        """Of those that have not ended, the newest last."""
+        """The newest last."""
         records = self._jvm.org.apache.hadoop.yarn.api.protocolrecords
         request = records.GetApplicationsRequest.newInstance()
         tag = self._settings[_TAGS].rpartition(",")[2]
         request.setApplicationTags(self._jvm.java.util.Collections.singleton(tag))
-        live = [each for each in client.getApplications(request) if _state(each) not in _ENDED]
-        return sorted(live, key=lambda each: int(each.getApplicationId().getId()))
+        found = client.getApplications(request)
+        return sorted(found, key=lambda each: int(each.getApplicationId().getId()))
 
 
 def _state(report: Any) -> str:
     return str(report.getYarnApplicationState().toString())
 
 
-def _reason(report: Any) -> str:
-    """In one line; it may be that of an application that has just come."""
-    said = " ".join(str(report.getDiagnostics() or "").split())
-    return f"{report.getApplicationId().toString()} waits in queue {report.getQueue()}: {said}"
+def _queued(report: Any) -> str:
+    where = f"{report.getApplicationId().toString()} in queue {report.getQueue()}"
+    return f"{where}: {_said(report)}"
+
+
+def _said(report: Any) -> str:
+    """In one line."""
+    return " ".join(str(report.getDiagnostics() or "").split())

@@ -335,6 +335,8 @@ EVENTS: Final = {
     "there.",
     "source.topic_missing": "A source topic is not there any more; it is waited for.",
     "source.unavailable": "The source cluster does not tell who leads what; it is asked again.",
+    "spark.application_ended": "YARN has ended the node's application, and gives a reason. "
+    "mm2 makes another one.",
     "spark.decommissioned": "The executor of a task is decommissioned, and another one is idle. "
     "The task ends, and begins again there.",
     "spark.executor_given": "The Spark cluster has given this node an executor at last.",
@@ -354,8 +356,9 @@ EVENTS: Final = {
     "knows, because it is away or of another release.",
     "spark.not_followed": "What the Spark cluster runs cannot be seen, or acted upon. Flows keep "
     "the slots that they have. It is looked at again each second, and said once for each reason.",
-    "spark.queued": "YARN has not begun the node's application yet. It waits in a queue until "
-    "others leave memory and cores. Meanwhile this node copies nothing.",
+    "spark.queued": "YARN has not begun the node's application after 20 s, for the reason that it "
+    "gives. Mostly it waits in a queue until others leave memory and cores. Meanwhile this node "
+    "copies nothing.",
     "spark.restarting": "The master of the Spark cluster does not know mm2's application any more, "
     "as after a restart without a recovery mode. Or the cluster does not say whom it knows, and "
     "has given no executor for long. mm2 makes its application anew. A command ends with an error.",

@@ -16,6 +16,7 @@ from pyspark.serializers import CPickleSerializer
 from pyspark.util import _load_from_socket
 from structlog.testing import capture_logs
 
+from flows.spark import context as context_module
 from flows.spark import jobs as jobs_module
 from flows.spark import live_slots
 from flows.spark.jobs import SparkJobs
@@ -167,7 +168,7 @@ async def test_an_api_that_does_not_answer_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(jobs_module, "check_master", lambda _: None)
-    monkeypatch.setattr(jobs_module, "_REMOVES_PODS_WITHIN_S", 0.01)
+    monkeypatch.setattr(context_module, "_REMOVES_PODS_WITHIN_S", 0.01)
     jobs = SparkJobs({"spark.master": "k8s://https://h:1"})
     jvm = _application(jobs)
 
