@@ -26,7 +26,9 @@ from tests.support.process import freeze
 _PACKAGE: Final = "org.apache.spark.deploy"
 _DECOMMISSIONED: Final = "Decommissioning worker "
 _LEADS: Final = "elected leader"
-_QUICK: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+QUICK: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+"""Options of a JVM that starts with half of the CPU."""
+
 _ROLES: Final = ("driver", "executor")
 
 
@@ -87,15 +89,8 @@ class SparkCluster:
 
     @property
     def application(self) -> dict[str, str]:
-        """Settings of a mirror on it, whose JVMs then start from the archive of classes, too."""
-        quick = " ".join((_archived(), *_QUICK))
-        # The archive is for a class path that begins with these.
-        first = ":".join(map(str, sparks_jars()))
-        return {
-            "spark.master": self.url,
-            **{f"spark.{role}.extraClassPath": first for role in _ROLES},
-            **{f"spark.{role}.extraJavaOptions": quick for role in _ROLES},
-        }
+        """Settings of a mirror on it."""
+        return {"spark.master": self.url, **quick_start()}
 
     @property
     def workers(self) -> list[Process[bytes]]:
@@ -206,7 +201,7 @@ class SparkCluster:
         self._started += 1
         log = self.home / f"{self._started}.log"
         options = [f"-D{key}={value}" for key, value in self._settings.items()]
-        java = [str(java_launcher()), _archived(), *_QUICK, "-Xmx256m", *options]
+        java = [str(java_launcher()), _archived(), *QUICK, "-Xmx256m", *options]
         java += ["-cp", ":".join(map(str, sparks_jars()))]
         # Executors inherit what the worker has, and are not to find the code of mm2 that way.
         # Spark's script, which is left out here, sets the version of Scala.
@@ -222,6 +217,17 @@ class SparkCluster:
 def _kill(process: Process[bytes]) -> None:
     process.kill()
     process.wait()
+
+
+def quick_start() -> dict[str, str]:
+    """Settings with which the JVMs of a driver and its executors start from Spark's archive."""
+    quick = " ".join((_archived(), *QUICK))
+    # The archive is for a class path that begins with these.
+    first = ":".join(map(str, sparks_jars()))
+    return {
+        **{f"spark.{role}.extraClassPath": first for role in _ROLES},
+        **{f"spark.{role}.extraJavaOptions": quick for role in _ROLES},
+    }
 
 
 def _archived() -> str:

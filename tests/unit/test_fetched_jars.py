@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -74,7 +75,7 @@ def test_a_changed_pom_is_fetched_anew_and_alone(place: _Place) -> None:
     place.change("connect-client-pom.xml")
     assert place.fetch() == (0, "Fetching connect-client-pom.xml (connect-client) ...\n")
     left = [each.parent.parent.name for each in place.root.glob("build/kafka/*/libs/old.jar")]
-    assert sorted(left) == ["3.9.1", "4.3.0"]
+    assert sorted(left) == ["3.9.1", "4.3.0", "yarn"]
 
 
 def test_what_was_fetched_before_poms_were_noted_is_not_fetched_again(place: _Place) -> None:
@@ -86,12 +87,13 @@ def test_what_was_fetched_before_poms_were_noted_is_not_fetched_again(place: _Pl
     assert "Fetching kafka-pom.xml (4.3.0)" in place.fetch()[1]
 
 
-def test_a_client_that_cannot_be_fetched_keeps_nobody_from_starting(place: _Place) -> None:
-    status, said = place.fetch(refused="connect-client-pom.xml")
+@pytest.mark.parametrize("pom", ["connect-client-pom.xml", "yarn-pom.xml"])
+def test_what_few_tests_need_keeps_nobody_from_starting(place: _Place, pom: str) -> None:
+    status, said = place.fetch(refused=pom)
     assert status == 0
-    assert "the test that needs it fails" in said
+    assert re.search(r"could not be fetched; the tests? that needs? it fail", said)
     assert "no such jar" in said
-    assert "Fetching connect-client-pom.xml" in place.fetch()[1]
+    assert f"Fetching {pom}" in place.fetch()[1]
 
 
 def test_brokers_that_cannot_be_fetched_are_an_error(place: _Place) -> None:
