@@ -57,7 +57,8 @@ def connect_client(url: str) -> Iterator[ConnectClient]:
         KafkaMissing: it was not fetched.
     """
     if not list(_JARS.glob("*.jar")):
-        raise KafkaMissing(f"There are no jars of a client in {_JARS}: run ./scripts/fetch-kafka.")
+        message = f"There are no jars of a client in {_JARS}: run ./scripts/fetch-kafka --tests."
+        raise KafkaMissing(message)
     with TemporaryDirectory(prefix="mm2-connect-client-") as classes:
         compiler = [str(Path(java()).with_name("javac")), "-nowarn", "-proc:none"]
         classpath = ["-cp", f"{classes}:{_JARS}/*"]

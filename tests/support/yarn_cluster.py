@@ -220,7 +220,8 @@ class YarnCluster:
         log = self.home / f"{self._started}.log"
         jars = sorted(_JARS.glob("*.jar"))
         if not jars:
-            raise KafkaMissing(f"There are no jars of YARN in {_JARS}: run ./scripts/fetch-kafka.")
+            message = f"There are no jars of YARN in {_JARS}: run ./scripts/fetch-kafka --tests."
+            raise KafkaMissing(message)
         path = ":".join(map(str, [self.conf, *jars, *_hadoops_jars()]))
         java = [
             str(java_launcher()),

@@ -42,10 +42,10 @@ class _Place:
             (root / "bin" / name).chmod(0o755)
         self.root = root
 
-    def fetch(self, *, refused: str = "nothing") -> tuple[int, str]:
+    def fetch(self, option: str = "--tests", *, refused: str = "nothing") -> tuple[int, str]:
         """Runs the script; returns its status, and what it says."""
         done = subprocess.run(
-            [self.root / "scripts" / _SCRIPT],
+            [self.root / "scripts" / _SCRIPT, *option.split()],
             env={"PATH": f"{self.root / 'bin'}:{os.environ['PATH']}", "REFUSED": refused},
             capture_output=True,
             text=True,
@@ -76,6 +76,12 @@ def test_a_changed_pom_is_fetched_anew_and_alone(place: _Place) -> None:
     assert place.fetch() == (0, "Fetching connect-client-pom.xml (connect-client) ...\n")
     left = [each.parent.parent.name for each in place.root.glob("build/kafka/*/libs/old.jar")]
     assert sorted(left) == ["3.9.1", "4.3.0", "yarn"]
+
+
+def test_what_tests_alone_need_is_not_fetched_for_others(place: _Place) -> None:
+    assert place.fetch("")[0] == 0
+    assert sorted(each.name for each in place.root.glob("build/kafka/*")) == ["3.9.1", "4.3.0"]
+    assert place.fetch("") == (0, "")
 
 
 def test_what_was_fetched_before_poms_were_noted_is_not_fetched_again(place: _Place) -> None:
