@@ -16,11 +16,12 @@ from mm2.client.load_translation import load_translation
 from mm2.config.flow_config import FlowConfig
 from mm2.config.offset_topics import accepted_topics
 from mm2.core.failover.copy_progress import CopyProgress
-from mm2.core.model import TopicPartition
+from mm2.core.model import NO_OFFSET, TopicPartition
 from mm2.core.policy import build_policy
 from mm2.core.translation.offset_translation import MappedOffset, OffsetTranslation
 from mm2.core.translation.runs import Logs
 from mm2.kafka.flow_clusters import FlowClusters
+from mm2.kafka.logs.first_records import Range
 
 _MARKERS: Final = 64
 """At the end of a copy, so many offsets before one are tried that may have no records."""
@@ -31,6 +32,21 @@ class Ids(NamedTuple):
 
     origin: UUID | None = None
     destination: UUID | None = None
+
+
+class UnreadRecords(NamedTuple):
+    """
+    What a group has not read of the records that a flow copies to its origin.
+
+    Attributes:
+        first: an offset of their log; none before it is unread.
+        read: an offset behind those that are known to have been read.
+        is_exact: whether those from the greater of both on are unread.
+    """
+
+    first: int
+    read: int
+    is_exact: bool
 
 
 class FlowDirection(Protocol):
@@ -153,7 +169,7 @@ class AgainstFlow:
             return None
         return TopicPartition(topic, where.partition)
 
-    async def read(self) -> OffsetMapping:
+    async def read(self) -> ReverseMapping:
         """All that is on the target comes from the source: only the translation is needed."""
         return ReverseMapping(self, await load_translation(self.config))
 
@@ -180,6 +196,27 @@ class ReverseMapping:
         original = self._direction.destination(where)
         return None if original is None else self._translation.reverse(original, offset)
 
+    def unread(self, where: TopicPartition, offset: int, log: Range) -> UnreadRecords | None:
+        """
+        What a group at this offset of the origin has not read of the destination's own records.
+
+        Args:
+            log: where the destination's log begins and ends; read after all that is known here.
+
+        Returns:
+            None if it is not known.
+        """
+        original = self._direction.destination(where)
+        assert original is not None  # noqa: S101 - else nobody asks
+        found = self._translation.reverse(original, offset)
+        passed = self._translation.passed(original, offset)
+        if passed is not None and (passed.copied is not None or passed.since <= log[0]):
+            is_exact = passed.end >= log[1] or (found is not None and found.exact)
+            return UnreadRecords(passed.end, passed.copied or 0, is_exact)
+        if found is None or found.offset <= NO_OFFSET:
+            return None
+        return UnreadRecords(found.offset, found.offset, found.exact)
+
     def is_about(self, where: TopicPartition, ids: Ids, end: int) -> bool:
         """Whether runs are not certainly of former logs."""
         logs = Logs(source=ids.destination, remote=ids.origin)
@@ -187,11 +224,32 @@ class ReverseMapping:
         return original is not None and self._translation.is_about(original, logs)
 
 
-def direction_of(
-    directions: Iterable[FlowDirection], where: TopicPartition
-) -> tuple[FlowDirection, TopicPartition] | None:
-    """The first direction that has a partition, with its destination; None if none has."""
-    for direction in directions:
-        if (destination := direction.destination(where)) is not None:
-            return direction, destination
-    return None
+class Way(NamedTuple):
+    """
+    How the offsets of a partition go.
+
+    Attributes:
+        opposite: the flow that copies the same partition the other way, if one does. A group may
+            have read some of what that has copied, and the rest not.
+    """
+
+    direction: FlowDirection
+    destination: TopicPartition
+    opposite: AgainstFlow | None = None
+
+
+def way_of(directions: Iterable[FlowDirection], where: TopicPartition) -> Way | None:
+    """
+    The first direction that has a partition, with its destination; None if none has.
+
+    Where both have it, as with names that are the same both ways, it is the one with a flow.
+    """
+    found = [(each, to) for each in directions if (to := each.destination(where)) is not None]
+    if not found:
+        return None
+    onward = next((each for each in found if isinstance(each[0], WithFlow)), None)
+    back = next((each for each in found if isinstance(each[0], AgainstFlow)), None)
+    if onward is None or back is None or onward[1] != back[1]:
+        return Way(*found[0])
+    assert isinstance(back[0], AgainstFlow)  # noqa: S101 - chosen so
+    return Way(*onward, opposite=back[0])

@@ -25,6 +25,19 @@ class Pair:
     flow: FlowConfig
     opposite: FlowConfig | None
 
+    @property
+    def has_other_ways(self) -> bool:
+        """
+        Whether other flows may bring records to topics that have the same name on both sides.
+
+        Headers of provenance are for flows that would else go in circles, or meet. These two are
+        all there is if there is one each way, and neither leaves origins to others.
+        """
+        if not self.flow.source.transforms.provenance:
+            return False
+        flows = (self.flow, self.opposite)
+        return any(each is None or each.source.transforms.origins for each in flows)
+
 
 def pair_of(maker: MirrorMakerConfig, flow: FlowConfig) -> Pair:
     """

@@ -6,12 +6,24 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from mm2.core.failover.moving_group import MovingPartition
-from mm2.core.model import GroupId, TopicPartition
+from mm2.core.model import NO_OFFSET, GroupId, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset
 from mm2.core.translation.offset_translation import MappedOffset
-from mm2.failover.directions import FlowDirection, OffsetMapping
+from mm2.failover.directions import (
+    FlowDirection,
+    OffsetMapping,
+    ReverseMapping,
+    UnreadRecords,
+)
 from mm2.failover.empty_ranges import OffsetRange
 from mm2.kafka.logs.first_records import Range
+
+
+class Opposite(NamedTuple):
+    """A flow that copies a partition the other way, and whether it may be about these logs."""
+
+    mapping: ReverseMapping
+    is_same_log: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +39,9 @@ class OffsetLookup:
         destination_log: the same of the destination's; None if it is not there.
         target_offset: what the group has committed there; None for nothing.
         is_same_log: whether ``mapping`` may be about these logs, and not about former ones.
+        opposite: what is known of the flow that copies the same partition the other way; None if
+            there is none.
+        has_other_ways: whether flows that are not known may bring records to either side.
     """
 
     group: GroupId
@@ -39,6 +54,8 @@ class OffsetLookup:
     destination_log: Range | None
     target_offset: int | None
     is_same_log: bool = True
+    opposite: Opposite | None = None
+    has_other_ways: bool = False
 
     @property
     def offset(self) -> int:
@@ -91,19 +108,59 @@ def moving_partition(lookup: OffsetLookup, nearest: Nearest | None) -> MovingPar
         elif lookup.mapping.may_lag:
             to_copy = lookup.offset - max(nearest.offset, lookup.origin_log[0])
     start, end = lookup.destination_log or (0, 0)
+    both = _lower(lookup, translated)
     return MovingPartition(
         group=lookup.group,
         origin=lookup.origin,
         destination=lookup.destination,
         committed=lookup.commit.offset,
-        translated=translated,
+        translated=both.translated,
         to_copy=to_copy,
         target_offset=lookup.target_offset,
         start=start,
         end=end,
         metadata=lookup.commit.metadata,
         exists=lookup.destination_log is not None,
+        read_again=both.read_again,
+        is_opposite_known=both.is_known,
+        has_other_ways=lookup.has_other_ways,
     )
+
+
+class _Lower(NamedTuple):
+    """Where a group goes on, the flow the other way included."""
+
+    translated: MappedOffset | None
+    read_again: int = 0
+    is_known: bool = True
+
+
+def _lower(lookup: OffsetLookup, onward: MappedOffset | None) -> _Lower:
+    """
+    Takes the lower offset, as checkpoints do, where both flows copy a partition.
+
+    What lies behind it was read in part, in another order than it has here.
+    """
+    if lookup.opposite is None:
+        return _Lower(onward)
+    unread = _unread(lookup, lookup.opposite)
+    if unread is None:
+        return _Lower(None, is_known=False)
+    if onward is None or onward.offset <= NO_OFFSET:
+        return _Lower(onward)
+    offset, (_, end) = min(onward.offset, unread.first), lookup.destination_log or (0, 0)
+    last = max(onward.offset, unread.read) if unread.is_exact else end
+    again = max(0, last - offset)
+    exact = onward.exact and not again
+    return _Lower(MappedOffset(offset, exact), again if onward.exact else 0)
+
+
+def _unread(lookup: OffsetLookup, opposite: Opposite) -> UnreadRecords | None:
+    if not opposite.is_same_log or lookup.destination_log is None:
+        return None
+    if lookup.commit.offset > lookup.origin_log[1]:
+        return None
+    return opposite.mapping.unread(lookup.origin, lookup.offset, lookup.destination_log)
 
 
 def overshoot(partition: MovingPartition) -> OffsetRange | None:

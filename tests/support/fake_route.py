@@ -53,10 +53,22 @@ def at(topic: str, partition: int = 0) -> TopicPartition:
 
 def runs(where: TopicPartition, *all_: tuple[int, int, int], logs: Logs = Logs()) -> RunStore:  # noqa: B008 - it is frozen
     """A store with the runs of one partition."""
+    return _stored(where, Block(all_[0][0], all_[-1][0] + all_[-1][2], _runs(*all_), logs))
+
+
+def told(where: TopicPartition, start: int, end: int, *all_: tuple[int, int, int]) -> RunStore:
+    """A store that tells all offsets of one partition from the start to the end."""
+    return _stored(where, Block(start, end, _runs(*all_)))
+
+
+def _stored(where: TopicPartition, block: Block) -> RunStore:
     store = RunStore()
-    block = Block(all_[0][0], all_[-1][0] + all_[-1][2], Runs(map(Run._make, all_)), logs)
     store.handle(encode_key(where, block.start), encode_value(block))
     return store
+
+
+def _runs(*all_: tuple[int, int, int]) -> Runs:
+    return Runs(map(Run._make, all_))
 
 
 @dataclass(slots=True)
@@ -184,13 +196,13 @@ class _With(WithFlow):
 class _Against(AgainstFlow):
     known: Known
 
-    async def read(self) -> OffsetMapping:
+    async def read(self) -> ReverseMapping:
         return ReverseMapping(self, self.known.translation())
 
 
-def forth(folder: Path, a: FakeSide, b: FakeSide, known: Known) -> MoveRoute:
+def forth(folder: Path, a: FakeSide, b: FakeSide, known: Known, *more: str) -> MoveRoute:
     """The route of groups that leave A."""
-    pair = _pair(folder)
+    pair = _pair(folder, *more)
     direction = _With(pair.flow, FlowClusters(cast("Admin", a), cast("Admin", b)))
     direction.known = known
     return MoveRoute(
@@ -205,6 +217,46 @@ def back(folder: Path, a: FakeSide, b: FakeSide, known: Known, *more: str) -> Mo
     direction.known = known
     return MoveRoute(
         pair=pair, is_back=True, origin=b.side(), destination=a.side(), directions=(direction,)
+    )
+
+
+_SAME_NAMES = (
+    "replication.policy.class = IdentityReplicationPolicy",
+    "provenance.headers.enabled = true",
+    "B->A.enabled = true",
+    "B->A.topics = .*",
+)
+
+
+def both_ways(
+    folder: Path,
+    a: FakeSide,
+    b: FakeSide,
+    known: Known,
+    opposite: Known,
+    *more: str,
+    is_back: bool = False,
+) -> MoveRoute:
+    """
+    The route of groups that leave A, or come home, where both flows keep the names of topics.
+
+    Args:
+        opposite: what the flow B->A has written down.
+    """
+    pair = _pair(folder, *_SAME_NAMES, *more)
+    assert pair.opposite is not None
+    here, there = (b, a) if is_back else (a, b)
+    clusters = FlowClusters(cast("Admin", here), cast("Admin", there))
+    onward = _With(pair.opposite if is_back else pair.flow, clusters)
+    onward.known = opposite if is_back else known
+    against = _Against(pair.flow if is_back else pair.opposite)
+    against.known = known if is_back else opposite
+    return MoveRoute(
+        pair=pair,
+        is_back=is_back,
+        origin=here.side(),
+        destination=there.side(),
+        directions=(against, onward) if is_back else (onward, against),
     )
 
 

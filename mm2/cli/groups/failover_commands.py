@@ -40,7 +40,9 @@ def failover() -> None:
     Moves consumer groups from the source of a flow to its target.
 
     Stop the groups' consumers first. A planned move goes on exactly at the first unread record, or
-    is refused; records are neither lost nor read again. When the source is lost, use --unplanned.
+    is refused; records are neither lost nor read again. Where flows copy a topic both ways under
+    the same name, some may be read again, and the plan says so. When the source is lost, use
+    --unplanned.
 
     Exit status: 0 go, or done; 1 no-go, with the reasons; 2 wrong usage, 3 a cluster that is needed
     cannot be reached or refuses.

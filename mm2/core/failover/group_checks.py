@@ -111,10 +111,24 @@ def _partition_checks(group: str, part: MovingPartition, *, planned: bool) -> It
         )
     else:
         yield _translation(subject, part, planned=planned)
+    if part.has_other_ways:
+        yield _other_ways(subject, planned=planned)
     if part.is_known:
         yield from _log_checks(subject, part)
     if part.target_offset is not None and part.target_offset > part.new_offset:
         yield _setting_back(subject, part, part.target_offset)
+
+
+def _other_ways(subject: str, *, planned: bool) -> Check:
+    sentence = (
+        "records of other clusters may come to this topic by flows that have no part in this: "
+        "headers of provenance are on, and the file has no flow back, or one that names origins"
+    )
+    cost = "those that the group has not read may never be read"
+    if not planned:
+        return Check.caution("other-ways", subject, sentence, cost=cost)
+    remedy = "if only the flow back is missing, use a file that has both, under their aliases"
+    return Check.no_go("other-ways", subject, sentence, remedy=remedy, cost=cost)
 
 
 _KEEPS: Final = {
@@ -158,6 +172,14 @@ def _setting_back(subject: str, part: MovingPartition, current: int) -> Check:
 
 def _translation(subject: str, part: MovingPartition, *, planned: bool) -> Check:
     again = f"up to {max(0, part.end - part.new_offset)} records are read again"
+    if not part.is_opposite_known:
+        sentence = (
+            "a flow copies this topic the other way, and what the group has read of its copies "
+            "is not known: some records might never be read"
+        )
+        cost = f"the group begins at the start of the log: {again}"
+        remedy = "does that flow run, with offset syncs and runs?"
+        return Check.no_go("translation", subject, sentence, remedy=remedy, cost=cost)
     if not part.is_known:
         sentence = (
             f"offset {part.committed} cannot be translated: it is older than all that is "
@@ -168,6 +190,13 @@ def _translation(subject: str, part: MovingPartition, *, planned: bool) -> Check
     if part.is_exact:
         sentence = f"offset {part.committed} is exactly {part.new_offset} there"
         return Check.go("translation", subject, sentence)
+    if part.read_again:
+        sentence = (
+            f"offset {part.committed} is {part.new_offset} there or later: flows copy this topic "
+            "both ways, and the lower of both translations counts"
+        )
+        cost = f"up to {part.read_again} records are read again"
+        return Check.caution("translation", subject, sentence, cost=cost)
     sentence = f"offset {part.committed} is {part.new_offset} there or later: not known exactly"
     if planned:
         return Check.no_go("translation", subject, sentence, cost=again)

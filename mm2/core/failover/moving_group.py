@@ -53,6 +53,10 @@ class MovingPartition(GroupPartition):
         exists: whether the destination has this partition at all.
         order: what ``target_offset`` is to ``committed``.
         is_synced: whether a flow has written ``committed``, and the group has not read so far.
+        read_again: if another flow copies it the other way, records that may come again though
+            all is known.
+        is_opposite_known: whether it is known what the group has read of such a flow's copies.
+        has_other_ways: whether flows that are not known here may bring records to either side.
     """
 
     destination: TopicPartition
@@ -63,6 +67,9 @@ class MovingPartition(GroupPartition):
     exists: bool = True
     order: Order = Order.UNKNOWN
     is_synced: bool = False
+    read_again: int = 0
+    is_opposite_known: bool = True
+    has_other_ways: bool = False
 
     @property
     def mapped_offset(self) -> int:

@@ -17,7 +17,7 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_sync_store import OffsetSyncStore
 from mm2.core.translation.partition_runs import MOST_RUNS, PartitionRuns
 from mm2.core.translation.run_codec import decode_key, decode_value
-from mm2.core.translation.runs import UNKNOWN_LOGS, Logs, MappedOffset
+from mm2.core.translation.runs import UNKNOWN_LOGS, Logs, MappedOffset, Passed
 
 __all__ = ["MappedOffset", "OffsetTranslation", "RunStore"]
 
@@ -146,6 +146,13 @@ class OffsetTranslation:
             downstream: offset in the remote log of the next record to read.
         """
         return self._answer(partition, downstream, PartitionRuns.reverse, self._syncs.reverse)
+
+    def passed(self, partition: TopicPartition, downstream: int) -> Passed | None:
+        """How far the source is copied, if by the runs all copies lie before a remote offset."""
+        evidence = self._evidence_of(partition)
+        if not self._is_read or evidence.is_of_former or evidence.trusted is None:
+            return None
+        return evidence.trusted.passed(downstream)
 
     def logs(self, partition: TopicPartition) -> Logs:
         """The topics that answers are about, as far as that is known."""

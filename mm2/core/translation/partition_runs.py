@@ -13,6 +13,7 @@ from mm2.core.translation.runs import (
     BlockName,
     Logs,
     MappedOffset,
+    Passed,
     Run,
     Runs,
     TaskTenure,
@@ -153,6 +154,19 @@ class PartitionRuns:
         if block.is_sparse or fresh or not self._are_joined(index, after[0]):
             return MappedOffset(end, exact=False)
         return MappedOffset(after[1].upstream, exact=True)
+
+    def passed(self, downstream: int) -> Passed | None:
+        """How far the source is copied, if all copies lie before a remote offset; None if not."""
+        if not self._blocks:
+            return None
+        index = next((n for n in reversed(range(len(self._blocks))) if self._blocks[n].runs), 0)
+        block = self._blocks[index]
+        if block.is_sparse or (block.runs and downstream < block.runs.downstream_end):
+            return None
+        if not self._are_joined(index, None):
+            return None
+        copied = block.runs.upstream_end if block.runs else None
+        return Passed(block.start, copied, self._blocks[-1].end)
 
     def _keep(self, blocks: list[Block]) -> None:
         self._blocks = blocks

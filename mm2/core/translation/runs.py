@@ -39,6 +39,21 @@ class MappedOffset:
     exact: bool
 
 
+class Passed(NamedTuple):
+    """
+    What is known of a source to a reader who is behind all of its copies.
+
+    Attributes:
+        since: the first source offset that is known without a hole up to ``end``.
+        copied: the source offset behind the last record that was copied; None if none was.
+        end: the source offset behind the last one that is known: copied, or left out.
+    """
+
+    since: int
+    copied: int | None
+    end: int
+
+
 class Logs(NamedTuple):
     """The topic ids of both sides (KIP-516), as far as the brokers know such."""
 

@@ -14,6 +14,7 @@ from mm2.core.translation.runs import (
     BlockName,
     Logs,
     MappedOffset,
+    Passed,
     Run,
     Runs,
     TaskTenure,
@@ -290,6 +291,27 @@ def test_back_from_between_sparse_runs_nothing_is_certain() -> None:
         exact(55),
         at_least(60),
     ]
+
+
+def test_behind_all_copies_the_source_is_known_to_its_last_told_offset() -> None:
+    """What lies between the last copy and that was left out."""
+    runs = known(GAPS, block(130, 140), block(140, 150, is_fresh=True))
+    assert [runs.passed(y) for y in (21, 22, 90)] == [None, *[Passed(100, 120, 150)] * 2]
+    assert known(block(5, 9)).passed(0) == Passed(5, None, 9)
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        (),
+        (GAPS, block(131, 140)),
+        (block(0, 5), block(6, 9)),
+        (block(0, 90, (0, 0, 10), is_sparse=True),),
+    ],
+    ids=["nothing", "a hole", "a hole without copies", "sparse runs"],
+)
+def test_where_copies_may_be_untold_nothing_is_passed(blocks: tuple[Block, ...]) -> None:
+    assert known(*blocks).passed(1000) is None
 
 
 def test_runs_that_follow_each_other_become_one() -> None:

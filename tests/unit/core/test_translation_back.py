@@ -11,7 +11,7 @@ from mm2.core.model import TopicName, TopicPartition
 from mm2.core.translation.offset_sync_store import TOO_OLD, OffsetSyncStore
 from mm2.core.translation.offset_translation import MappedOffset, OffsetTranslation, RunStore
 from mm2.core.translation.run_codec import encode_key, encode_value
-from mm2.core.translation.runs import Block, Run, Runs
+from mm2.core.translation.runs import Block, Passed, Run, Runs
 
 WHERE = TopicPartition(TopicName("t"), 0)
 KNOWN = Block(100, 130, Runs([Run(100, 50, 10), Run(120, 60, 10)]))
@@ -66,6 +66,15 @@ def test_without_runs_javas_syncs_lead_back() -> None:
         MappedOffset(100, exact=False),
         MappedOffset(101, exact=False),
     ]
+
+
+def test_behind_all_copies_runs_say_how_far_the_source_is_told() -> None:
+    assert OffsetTranslation(_syncs((120, 60)), _runs()).passed(WHERE, 75) == Passed(100, 130, 130)
+
+
+def test_runs_that_syncs_contradict_and_syncs_alone_do_not_say_that() -> None:
+    assert OffsetTranslation(_syncs((120, 66)), _runs()).passed(WHERE, 75) is None
+    assert OffsetTranslation(_syncs((120, 60))).passed(WHERE, 75) is None
 
 
 def test_before_all_is_read_nothing_is_said() -> None:

@@ -10,7 +10,7 @@ from mm2.config.flow_config import flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.text.properties import load
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
-from mm2.failover.directions import AgainstFlow, FlowDirection, WithFlow, direction_of
+from mm2.failover.directions import AgainstFlow, FlowDirection, WithFlow, way_of
 from mm2.failover.move_route import Pair, pair_of
 from mm2.kafka.admin import Admin
 from mm2.kafka.flow_clusters import FlowClusters
@@ -45,11 +45,12 @@ def _back(pair: Pair) -> list[FlowDirection]:
 
 
 def _goes(directions: list[FlowDirection], topic: str) -> str | None:
-    way = direction_of(directions, TopicPartition(TopicName(topic), 2))
+    way = way_of(directions, TopicPartition(TopicName(topic), 2))
     if way is None:
         return None
-    kind = "with" if isinstance(way[0], WithFlow) else "against"
-    return f"{kind} {way[0].config.flow}: {way[1]}"
+    kind = "with" if isinstance(way.direction, WithFlow) else "against"
+    opposite = "" if way.opposite is None else f", against {way.opposite.config.flow}"
+    return f"{kind} {way.direction.config.flow}: {way.destination}{opposite}"
 
 
 @pytest.mark.parametrize(
@@ -88,8 +89,15 @@ def test_what_no_flow_copies_has_no_way(tmp_path: Path) -> None:
     assert _goes(_back(pair), "orders") is None
 
 
-def test_with_the_identity_policy_the_flow_that_is_named_counts(tmp_path: Path) -> None:
-    """Names tell nothing there: what it copies is taken for an original here, a copy there."""
+def test_with_the_identity_policy_both_flows_count(tmp_path: Path) -> None:
+    """Names tell nothing there: a topic holds originals of both sides, and copies of them."""
     pair = _pair(tmp_path, _IDENTITY, _BOTH)
+    assert _goes(_forth(pair), "orders") == "with A->B: orders-2, against B->A"
+    assert _goes(_back(pair), "orders") == "with B->A: orders-2, against A->B"
+
+
+def test_with_the_identity_policy_what_one_flow_copies_goes_one_way(tmp_path: Path) -> None:
+    pair = _pair(tmp_path, _IDENTITY, _BOTH, "B->A.topics = other\n")
     assert _goes(_forth(pair), "orders") == "with A->B: orders-2"
     assert _goes(_back(pair), "orders") == "against A->B: orders-2"
+    assert _goes(_forth(pair), "other") == "against B->A: other-2"

@@ -31,7 +31,7 @@ from mm2.kafka.client_errors import GroupInUse
 from mm2.kafka.groups.group_model import Group, GroupState, GroupType
 from mm2.protocol.control_records import DesiredFlowState, FlowState
 from tests.support.fake_moves import COPY, ORIGINAL, FakeSwitch, fake_route, switch
-from tests.support.fake_route import FakeSide
+from tests.support.fake_route import FakeSide, Known, forth
 
 
 def _source(*groups: str) -> FakeSide:
@@ -132,6 +132,22 @@ def test_a_group_that_has_read_a_copy_that_was_made_anew_begins_at_its_start(
     assert (place.committed, place.is_exact) == (30, False)
     for each in found:
         assert not any(v.stops(forced=False) for v in group_checks(each, planned=False))
+
+
+def test_after_a_disaster_other_ways_of_records_are_told(tmp_path: Path) -> None:
+    """Checkpoints of a flow know nothing of records that other flows bring under the same name."""
+    target = _target()
+    target.logs = {ORIGINAL: (0, 100)}
+    known = _checkpoint("g", 1)
+    checkpoint = replace(known.checkpoint, partition=ORIGINAL)
+    last = {GroupId("g"): {ORIGINAL: replace(known, checkpoint=checkpoint)}}
+    names = "replication.policy.class = IdentityReplicationPolicy"
+    headers = "provenance.headers.enabled = true"
+    for more in ((names,), (names, headers)):
+        route = forth(tmp_path, _source(), target, Known(), *more)
+        (found,) = asyncio.run(UnplannedSurvey(route).read(["g"], last, 2))
+        verdicts = {each.name: each.verdict for each in group_checks(found, planned=False)}
+        assert verdicts.get("other-ways") is (Verdict.CAUTION if headers in more else None)
 
 
 def test_copies_that_a_group_is_not_placed_in_are_named(tmp_path: Path) -> None:
