@@ -12,7 +12,7 @@ from itertools import combinations, permutations
 from typing import Final
 
 from mm2.config.checks.impossible_values import doubtful_values
-from mm2.config.checks.ways_of_origins import wrong_origins
+from mm2.config.checks.ways_of_origins import groups_that_may_skip, wrong_origins
 from mm2.config.connector_reading import parse_connector
 from mm2.config.copying import IDENTITY, keeps_names
 from mm2.config.flow_settings import FlowConfig
@@ -93,6 +93,7 @@ def suspicious_flows(
     yield from _same_clusters(maker, flows)
     yield from _copied_for_ever(maker, flows)
     yield from wrong_origins(maker, flows)
+    yield from groups_that_may_skip(maker, flows)
     for config in flows:
         yield from _doubtful(maker, config)
     for pair in permutations(maker.clusters, 2):

@@ -1,4 +1,4 @@
-"""Finds records that flows with headers of provenance would copy twice, or not at all."""
+"""Finds records that flows with headers of provenance copy twice, or not, or let groups skip."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from mm2.config.keys.key_aliases import effective_settings
 from mm2.config.keys.key_types import split_list
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.core.filters import TOPIC_FILTER_KEY
-from mm2.core.model import SOURCE_CONNECTOR, TopicName
+from mm2.core.model import CHECKPOINT_CONNECTOR, SOURCE_CONNECTOR, TopicName
 from mm2.core.preflight.origin_ways import wrong_ways
 from mm2.errors import ConfigError
 
 _KEY: Final = "provenance.headers.enabled"
+_SYNC: Final = "sync.group.offsets.enabled"
 _ANY: Final = TopicName("topic")
 
 
@@ -45,14 +46,32 @@ def wrong_origins(maker: MirrorMakerConfig, flows: Sequence[FlowConfig]) -> Iter
         yield ConfigError(message, key=written)
 
 
+def groups_that_may_skip(
+    maker: MirrorMakerConfig, flows: Sequence[FlowConfig]
+) -> Iterator[ConfigError]:
+    """Flows that sync groups, where others may bring records under the same names."""
+    for config in flows:
+        both, settings = (config, config.reverse), config.checkpoint
+        has_other_ways = any(each is None or each.source.transforms.origins for each in both)
+        is_synced = config.emits_checkpoints and settings.sync_group_offsets is not None
+        if not (_keeps_with_headers(config) and is_synced and has_other_ways):
+            continue
+        written = effective_settings(maker, config.flow, CHECKPOINT_CONNECTOR, [])[_SYNC].key
+        message = (
+            f"{config.flow}: groups may skip records of other clusters that they have not read. It"
+            " keeps names and writes headers of provenance, and the way back is not in this file"
+            " with offset syncs and reverse checkpoints, or a flow names origins."
+        )
+        yield ConfigError(message, key=written or _SYNC)
+
+
+def _keeps_with_headers(config: FlowConfig) -> bool:
+    return config.source.runs and config.source.transforms.provenance and keeps_names(config)
+
+
 def _is_clear(config: FlowConfig) -> bool:
     """Whether a flow keeps names and writes headers, and no class of a user has to be asked."""
-    return (
-        config.source.runs
-        and config.source.transforms.provenance
-        and keeps_names(config)
-        and TOPIC_FILTER_KEY not in config.source.properties
-    )
+    return _keeps_with_headers(config) and TOPIC_FILTER_KEY not in config.source.properties
 
 
 def _examples(flows: Iterable[FlowConfig]) -> Iterator[TopicName]:

@@ -132,3 +132,27 @@ def test_clusters_may_be_named_by_their_ids() -> None:
 def test_elsewhere_there_is_nothing_to_say(more: dict[str, str]) -> None:
     assert _planned(_DIAMOND, more) == []
     assert _validated(_DIAMOND, more) == []
+
+
+_SYNC = {"A->B.sync.group.offsets.enabled": "true"}
+_MAY_SKIP = "A->B: groups may skip records of other clusters"
+
+
+@pytest.mark.parametrize(
+    ("flows", "more", "is_told"),
+    [
+        (("A->B",), _SYNC, True),
+        (("A->B", "B->A"), _SYNC, False),
+        (("A->B",), {}, False),
+        (("A->B", "B->A"), {**_SYNC, "reverse.checkpointing.enabled": "false"}, True),
+        (("A->B", "B->A"), {**_SYNC, "B->A.provenance.origins": "B"}, True),
+        (("A->B",), {**_SYNC, "replication.policy.class": "DefaultReplicationPolicy"}, False),
+        (("A->B",), {**_SYNC, "provenance.headers.enabled": "false"}, False),
+    ],
+)
+def test_syncs_of_groups_that_know_of_one_way_only_are_told(
+    flows: tuple[str, ...], more: Mapping[str, str], *, is_told: bool
+) -> None:
+    """Records of the other cluster that a group has not read lie before its place there."""
+    messages = _validated(flows, more)
+    assert any(each.startswith(_MAY_SKIP) for each in messages) == is_told
