@@ -48,8 +48,10 @@ _MAX_TEXT: Final = 0x7FFF
 _INT16: Final = struct.Struct(">h")
 _INT32: Final = struct.Struct(">i")
 _INT64: Final = struct.Struct(">q")
-_HEARTBEAT_SIZE: Final = _INT16.size + _INT64.size
 _HEARTBEAT_VERSION: Final = _INT16.pack(_VERSION)
+
+HEARTBEAT_SIZE: Final = _INT16.size + _INT64.size
+"""Bytes of a heartbeat's value."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -97,7 +99,7 @@ def is_heartbeat(key: bytes | None, value: bytes | None) -> bool:
 
     No JSON is one, for its value would begin with two zeros.
     """
-    if value is None or len(value) != _HEARTBEAT_SIZE or value[: _INT16.size] != _HEARTBEAT_VERSION:
+    if value is None or len(value) != HEARTBEAT_SIZE or value[: _INT16.size] != _HEARTBEAT_VERSION:
         return False
     try:
         found = Heartbeat.decode(key, value)

@@ -11,7 +11,14 @@ import pytest
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, one_way
-from tests.support.records import Sample, committed, consume, create_topic, produce
+from tests.support.records import (
+    Sample,
+    committed,
+    consume,
+    create_topic,
+    heartbeat,
+    produce,
+)
 
 pytestmark = [pytest.mark.broker, pytest.mark.spark]
 
@@ -41,8 +48,7 @@ def _settings(unique: str, **more: str) -> Mapping[str, str]:
     return {
         "A->B.message.handler": "mirror_user_code:Repeats",
         "A->B.message.handler.args": "3",
-        "A->B.message.handler.topics": f"{unique}-t",
-        "heartbeats.replication.enabled": "false",
+        "A->B.message.handler.topics": f"{unique}-t, {unique}-heartbeats",
         **more,
     }
 
@@ -55,7 +61,7 @@ def _settings(unique: str, **more: str) -> Mapping[str, str]:
 def test_each_record_becomes_three_and_a_killed_driver_repeats_none(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path, support: str
 ) -> None:
-    changed, plain = f"{unique}-t", f"{unique}-plain"
+    changed, plain, beats = f"{unique}-t", f"{unique}-plain", f"{unique}-heartbeats"
     settings = {
         **_settings(unique, **{"B.exactly.once.source.support": support}),
         "spark.executorEnv.PYTHONPATH": str(tmp_path / "code"),
@@ -64,6 +70,8 @@ def test_each_record_becomes_three_and_a_killed_driver_repeats_none(
     for topic in (changed, plain):
         create_topic(cluster_a.bootstrap, topic)
         produce(cluster_a.bootstrap, topic, [Sample(value=b"%d" % n) for n in range(50)])
+    create_topic(cluster_a.bootstrap, beats)
+    produce(cluster_a.bootstrap, beats, [heartbeat()])
     with Mirror(tmp_path, text) as mirror:
         consume(cluster_b.bootstrap, f"A.{changed}", 150)
         # Behind a stored position, copies are recognised.
@@ -78,7 +86,9 @@ def test_each_record_becomes_three_and_a_killed_driver_repeats_none(
             until=lambda found: len(found) >= 300,
         )
         assert len(consume(cluster_b.bootstrap, f"A.{plain}", 50)) == 50
+        (beat,) = committed(cluster_b.bootstrap, f"A.{beats}")
         assert mirror.stop() == 0
+    assert beat.content == heartbeat().content
     assert [(each.value, each.headers) for each in copies] == [
         (b"%d" % n, (("copy", b"%d" % copy),)) for n in range(100) for copy in range(3)
     ]

@@ -22,6 +22,7 @@ from tests.support.records import (
     create_topic,
     ends,
     everything,
+    heartbeat,
     produce,
 )
 
@@ -32,7 +33,6 @@ _NUMBER: Final = f"CAST(get_json_object({_TEXT}, '$.n') AS INT)"
 _SQL: Final = {
     "A->B.transforms.sql.where": f"get_json_object({_TEXT}, '$.type') != 'test'",
     "A->B.transforms.sql.value": f"concat('n', get_json_object({_TEXT}, '$.n'))",
-    "heartbeats.replication.enabled": "false",
 }
 
 
@@ -110,8 +110,8 @@ def test_a_driver_that_is_killed_loses_nothing_and_repeats_nothing(
 def test_each_column_of_a_copy_is_what_its_expression_makes(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
-    """Partitions change places, and one of them goes to another topic."""
-    topic, time_ms = f"{unique}-t", 1_700_000_000_123
+    """Partitions change places, one of them goes to another topic, and heartbeats stay."""
+    topic, beats, time_ms = f"{unique}-t", f"{unique}-heartbeats", 1_700_000_000_123
     create_topic(cluster_a.bootstrap, topic, 2)
     columns = {
         "where": "offset != 1",
@@ -132,11 +132,15 @@ def test_each_column_of_a_copy_is_what_its_expression_makes(
         for offset, key in enumerate([b"k", b"left out", None])
     ]
     produce(cluster_a.bootstrap, topic, samples)
-    settings["heartbeats.replication.enabled"] = "false"
-    with Mirror(tmp_path, one_way(cluster_a, cluster_b, topic, settings)) as mirror:
+    create_topic(cluster_a.bootstrap, beats)
+    produce(cluster_a.bootstrap, beats, [heartbeat(), heartbeat(6)])
+    text = one_way(cluster_a, cluster_b, f"{topic}, {beats}", settings)
+    with Mirror(tmp_path, text) as mirror:
         own = consume(cluster_b.bootstrap, f"A.{topic}", 2, timeout=120)
         other = consume(cluster_b.bootstrap, f"A.{topic}.more", 2, timeout=120)
+        copied_beats = consume(cluster_b.bootstrap, f"A.{beats}", 2)
         assert mirror.stop() == 0
+    assert [each.content for each in copied_beats] == [heartbeat().content, heartbeat(6).content]
     for copies, partition in ((own, 1), (other, 0)):
         assert [each.content for each in copies] == [
             (key, value, headers[1:], partition, time_ms + 3_600_000 + offset)
@@ -155,7 +159,6 @@ def test_what_spark_fails_for_is_a_dead_letter_and_topics_that_are_not_named_sta
         "A->B.errors.deadletterqueue.topic.name": letters,
         "A->B.errors.deadletterqueue.topic.replication.factor": "1",
         "A->B.errors.deadletterqueue.context.headers.enable": "true",
-        "heartbeats.replication.enabled": "false",
     }
     samples = [Sample(value=value) for value in (b"5", b"0", b"x", None, b"20")]
     for topic in (changed, plain):
@@ -210,7 +213,6 @@ def test_what_sql_leaves_of_random_logs_comes_once_over_a_kill_and_translation_s
         "A.consumer.isolation.level": "read_committed",
         "A->B.sync.topic.configs.enabled": "false",
         "B.exactly.once.source.support": "enabled",
-        "heartbeats.replication.enabled": "false",
     }
     text = one_way(cluster_a, cluster_b, f"{unique}-.*", settings)
     isolation = {"isolation.level": "read_committed"}

@@ -19,7 +19,15 @@ from tests.support.bundle import Bench
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
 from tests.support.mirror import Mirror, one_way
-from tests.support.records import Sample, committed, consume, create_topic, ends, produce
+from tests.support.records import (
+    Sample,
+    committed,
+    consume,
+    create_topic,
+    ends,
+    heartbeat,
+    produce,
+)
 from tests.support.specs import error_settings
 
 pytestmark = pytest.mark.broker
@@ -234,22 +242,25 @@ def user_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_function_that_the_file_names_changes_the_topics_that_it_names(
     cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
 ) -> None:
-    changed, plain = f"{unique}-t", f"{unique}-plain"
+    changed, plain, beats = f"{unique}-t", f"{unique}-plain", f"{unique}-heartbeats"
     settings = {
         "A->B.arrow.function": "mirror_columns:OnlyKeys",
         "A->B.arrow.function.args": "a",
-        "A->B.arrow.function.topics": changed,
-        "heartbeats.replication.enabled": "false",
+        "A->B.arrow.function.topics": f"{changed}, {beats}",
     }
     samples = [Sample(key=key, value=b"%d" % n) for n, key in enumerate([b"a1", b"b", None, b"a2"])]
     for topic in (changed, plain):
         create_topic(cluster_a.bootstrap, topic)
         produce(cluster_a.bootstrap, topic, samples)
+    create_topic(cluster_a.bootstrap, beats)
+    produce(cluster_a.bootstrap, beats, [heartbeat()])
     text = one_way(cluster_a, cluster_b, f"{unique}-.*", settings)
     with Mirror(tmp_path, text) as mirror:
         found = consume(cluster_b.bootstrap, f"A.{changed}", 2)
         assert len(consume(cluster_b.bootstrap, f"A.{plain}", 4)) == 4
+        (beat,) = consume(cluster_b.bootstrap, f"A.{beats}", 1)
         assert mirror.stop() == 0
+    assert beat.content == heartbeat().content
     assert [each.key for each in found] == [b"a1", b"a2"]
     assert len(committed(cluster_b.bootstrap, f"A.{changed}")) == 2
 

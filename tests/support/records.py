@@ -26,6 +26,8 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
+from mm2.core.internal_records import Heartbeat
+from mm2.core.model import ClusterAlias
 from tests.support.eventually import PATIENCE_S
 from tests.support.in_time import in_time
 
@@ -74,6 +76,12 @@ def numbered(first: int, count: int, partitions: int = 1) -> list[Sample]:
     return [
         Sample(value=str(n).encode(), partition=n % partitions) for n in range(first, first + count)
     ]
+
+
+def heartbeat(timestamp_ms: int = 5) -> Sample:
+    """A heartbeat of some other mirror."""
+    beat = Heartbeat(ClusterAlias("X"), ClusterAlias("A"), timestamp_ms)
+    return Sample(key=beat.key(), value=beat.value(), timestamp_ms=timestamp_ms)
 
 
 def create_topic(

@@ -17,7 +17,6 @@ _TEXT: Final = "CAST(value AS STRING)"
 EXPRESSIONS: Final = {
     "A->B.transforms.sql.where": f"CAST({_TEXT} AS INT) % 3 != 0",
     "A->B.transforms.sql.value": f"concat('-', {_TEXT})",
-    "heartbeats.replication.enabled": "false",
 }
 """Each third number is left out; the others become negative."""
 

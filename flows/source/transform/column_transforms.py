@@ -6,14 +6,18 @@ Importing this takes half a second.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from flows.source.transform.column_handle import ColumnHandle, PreparedHandle, ahead_of
 from flows.source.transform.connect_transforms import handled_before, through_chain
-from flows.source.transform.message_handler import Handle
+from flows.source.transform.message_handler import Handle, sparing_heartbeats
+from mm2.core.handled_records import SourceRecord
+from mm2.core.internal_records import HEARTBEAT_SIZE, is_heartbeat
 from mm2.core.transforms import TransformChain
 from mm2.core.transforms.arrow_function import Change, load_function
 from mm2.core.transforms.column_schema import one_row, rows_of
@@ -22,6 +26,8 @@ from mm2.errors import TransformError
 
 _WORTH_IT: Final = 64
 """Records for which a batch of columns takes as long as their objects do."""
+
+_HEARTBEAT_SIZES: Final = pa.array([HEARTBEAT_SIZE], pa.int32())
 
 
 def user_function(path: str, arguments: str) -> ColumnHandle:
@@ -37,6 +43,42 @@ def user_function(path: str, arguments: str) -> ColumnHandle:
 def of_function(change: Change) -> ColumnHandle:
     """A function of batches as what becomes of records."""
     return ColumnHandle(lambda record: rows_of(change(one_row(record))), change)
+
+
+def sparing_columns(handle: ColumnHandle) -> ColumnHandle:
+    """The same for records some of which are heartbeats: these stay as they are."""
+
+    async def change(batch: pa.RecordBatch) -> pa.RecordBatch:
+        beats = _heartbeats_of(batch)
+        if beats.true_count == len(batch) > 0:
+            return batch
+        made = handle.change(batch.filter(pc.invert(beats)) if beats.true_count else batch)
+        made = await made if isinstance(made, Awaitable) else made
+        return _in_order(made, batch.filter(beats)) if beats.true_count else made
+
+    async def prepare(records: Sequence[SourceRecord]) -> None:
+        others = [each for each in records if not is_heartbeat(each.key, each.value)]
+        if handle.ahead is not None and others:
+            await handle.ahead(others)
+
+    ahead = None if handle.ahead is None else prepare
+    return ColumnHandle(sparing_heartbeats(handle), change, ahead=ahead)
+
+
+def _heartbeats_of(batch: pa.RecordBatch) -> pa.BooleanArray:
+    """Which records are heartbeats: few are as long as these, and only such are looked at."""
+    keys, values = batch.column("key"), batch.column("value")
+    may_be = pc.is_in(pc.binary_length(values), value_set=_HEARTBEAT_SIZES)
+    found = may_be.to_numpy(zero_copy_only=False).copy()
+    for at in np.flatnonzero(found):
+        found[at] = is_heartbeat(keys[at].as_py(), values[at].as_py())
+    return pa.array(found)
+
+
+def _in_order(made: pa.RecordBatch, beats: pa.RecordBatch) -> pa.RecordBatch:
+    """What was made of some rows, and others, in the order of their offsets."""
+    (rows,) = pa.Table.from_batches([made, beats]).combine_chunks().to_batches()
+    return rows.take(np.argsort(rows.column("offset").to_numpy(), kind="stable"))
 
 
 def of_chain(chain: TransformChain, topic: str) -> Handle:

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from flows.source.forward.record_body import NO_TIMESTAMP, DecodedRecord, fields_of, keyed_body
 from mm2.core.handled_records import SourceRecord, TargetRecord
+from mm2.core.internal_records import is_heartbeat
 from mm2.core.model import TopicPartition
 from mm2.core.user_objects import load_object
 from mm2.errors import ClusterError, TransformError
@@ -46,6 +47,15 @@ def load_handler(path: str, arguments: str | None) -> Handle:
     if hasattr(handler, "init"):
         handler.init(arguments or "")
     return _typed(handler.handle)
+
+
+def sparing_heartbeats(handle: Handle) -> Handle:
+    """What becomes of records some of which are heartbeats: these stay as they are."""
+
+    def handle_others(record: SourceRecord) -> Handled | Awaitable[Handled]:
+        return [record] if is_heartbeat(record.key, record.value) else handle(record)
+
+    return handle_others
 
 
 def _typed(found: Any) -> Handle:

@@ -9,7 +9,12 @@ import structlog
 
 from flows.source.transform.column_handle import PreparedHandle, ahead_of
 from flows.source.transform.handler_batches import HandlerOfBatches
-from flows.source.transform.message_handler import Handle, handled, load_handler
+from flows.source.transform.message_handler import (
+    Handle,
+    handled,
+    load_handler,
+    sparing_heartbeats,
+)
 from mm2.config.connector_settings import TransformSettings, provenance_of
 from mm2.config.transforms.chain_reading import read_transforms
 from mm2.core.filters import NamePatterns
@@ -50,20 +55,26 @@ class TopicTransforms:
         self._provenance = provenance_of(flow, settings, source_id, target_id)
         self._has_left_out = False
         self._handle: Handle | None = None
+        self._sparing: Handle | None = None
         self._topics = NamePatterns(settings.handler_topics, "message.handler.topics")
         if settings.handler is not None:
-            self._handle = HandlerOfBatches(load_handler(settings.handler, settings.handler_args))
+            users = load_handler(settings.handler, settings.handler_args)
+            self._handle = HandlerOfBatches(users)
+            self._sparing = HandlerOfBatches(sparing_heartbeats(users))
         elif settings.function is not None:
             # Arrow takes half a second to import, and few flows need it.
-            from flows.source.transform.column_transforms import user_function  # noqa: PLC0415
+            from flows.source.transform import column_transforms as columns  # noqa: PLC0415
 
             self._topics = NamePatterns(settings.function_topics, "arrow.function.topics")
-            self._handle = user_function(settings.function, settings.function_args)
+            function = columns.user_function(settings.function, settings.function_args)
+            self._handle, self._sparing = function, columns.sparing_columns(function)
         elif settings.sql:
+            from flows.source.transform.column_transforms import sparing_columns  # noqa: PLC0415
             from flows.source.transform.sql_columns import sql_transform  # noqa: PLC0415
 
             self._topics = NamePatterns(settings.sql_topics, "transforms.sql.topics")
-            self._handle = sql_transform()
+            sql = sql_transform()
+            self._handle, self._sparing = sql, sparing_columns(sql)
 
     def of(self, source: TopicName, target: TopicName) -> Handle | None:
         """The transform of a topic of the source; None copies its records as bytes."""
@@ -86,10 +97,11 @@ class TopicTransforms:
         return _with_provenance(mark, handle)
 
     def _changes_of(self, source: TopicName, target: TopicName) -> Handle | None:
-        handle = self._handle if self._handle is not None and source in self._topics else None
-        chain = self._chain
-        if chain is not None and _may_hold_heartbeats(source):
-            chain = chain.sparing_heartbeats()
+        chain, handle = self._chain, self._handle
+        if _may_hold_heartbeats(source):
+            chain, handle = chain and chain.sparing_heartbeats(), self._sparing
+        if handle is not None and source not in self._topics:
+            handle = None
         if chain is None or not (handle or chain.concerns(target)):
             return handle
         from flows.source.transform.column_transforms import followed_by, of_chain  # noqa: PLC0415
