@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -14,11 +15,15 @@ from flows.source.transform.column_handle import ColumnHandle, compile_columns
 from flows.source.transform.column_transforms import followed_by, of_chain, of_function
 from flows.source.transform.connect_transforms import through_chain
 from flows.source.transform.message_handler import Handle
+from flows.source.transform.topic_transforms import TopicTransforms
+from mm2.config.connector_settings import TransformSettings
+from mm2.core.model import TopicName
 from mm2.core.transforms import TransformChain
 from mm2.core.transforms.column_steps import on_columns
 from mm2.kafka.wire.columns.record_columns import decode
 from tests.support import arrow_functions, user_handlers
 from tests.support.batches import Plain, write_batch
+from tests.support.configs import A_TO_B
 from tests.support.stage_bench import outcome_of
 from tests.support.transform_chains import chain_of
 
@@ -120,6 +125,42 @@ def test_connects_transforms_behind_an_arrow_function(
         for first in (user_handlers.fan_out, of_function(arrow_functions.fan_out))
     ]
     _both(both[0], both[1], records, cut, most)
+
+
+_CAST = {"transforms": "c", "transforms.c.type": "Cast$Value", "transforms.c.spec": "f:int32"}
+_json_records = st.builds(
+    Plain,
+    timestamp=_times,
+    key=st.none() | st.binary(max_size=3),
+    value=st.none()
+    | st.builds(
+        b'{"n": %d, "f": "%s"}'.__mod__,
+        st.tuples(st.integers(0, 3), st.sampled_from([b"1", b"2", b"3", b"x"])),
+    ),
+    headers=st.sampled_from(
+        [(), (), ((b"a", None),), ((b"mm2.source.cluster", b"B"),), ((b"\xff", b""),)]
+    ),
+)
+
+
+@given(
+    records=st.lists(_json_records, min_size=1, max_size=100),
+    cut=st.integers(0, 100),
+    most=_limits,
+    provenance=st.booleans(),
+)
+def test_an_arrow_function_that_is_told_of_records_before_transforms_of_json(
+    records: list[Plain], cut: int, most: int, *, provenance: bool
+) -> None:
+    """The function fails for some, makes none or several of others, and so do transforms."""
+    path = "tests.support.arrow_functions:json_copies"
+    settings = TransformSettings(function=path, connect=_CAST, provenance=provenance)
+    records = _at(records)
+    batches = [part for part in (records[:cut], records[cut:]) if part]
+    handle = TopicTransforms(A_TO_B, settings).of(TopicName("t"), TopicName("A.t"))
+    assert handle is not None
+    outcomes = [asyncio.run(outcome_of(h, batches, most)) for h in (handle, partial(handle))]
+    assert outcomes[0] == outcomes[1]
 
 
 @given(chain=_chains(), records=_some)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -89,6 +91,12 @@ def by_time(batch: pa.RecordBatch) -> pa.RecordBatch:
     """As ``user_handlers.by_time``: as many copies as the timestamp modulo 3."""
     copies = batch.column("timestamp").view(pa.int64()).to_numpy() % 3
     return batch.take(pa.array(np.repeat(np.arange(len(batch)), copies)))
+
+
+def json_copies(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """As many copies as the field ``n`` of a value says; fails where there is none."""
+    counts = [json.loads(value or b"{}")["n"] for value in batch.column("value").to_pylist()]
+    return batch.take(pa.array(np.repeat(np.arange(len(batch)), counts)))
 
 
 def bare(batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -27,6 +27,12 @@ Ahead: TypeAlias = Callable[[Sequence[SourceRecord]], Awaitable[None]]
 
 Sections: TypeAlias = Mapping[TopicPartition, Sequence[RecordsSection]]
 
+LEAST_ROWS: Final = 32
+"""
+Where changing rows together fails, fewer are not halved: they are tried one by one, which is
+faster then.
+"""
+
 _ENOUGH_AHEAD: Final = 1024
 """Records that are told of at once, at least, if there are as many."""
 

@@ -18,7 +18,12 @@ import pyarrow.compute as pc
 from flows.source.fetch.contiguous_batches import MOST_RECORDS
 from flows.source.forward.recode import joined
 from flows.source.forward.record_batch import Batch
-from flows.source.transform.column_handle import ChangedPart, ColumnHandle, ColumnPart
+from flows.source.transform.column_handle import (
+    LEAST_ROWS,
+    ChangedPart,
+    ColumnHandle,
+    ColumnPart,
+)
 from flows.source.transform.freed_memory import keep_freed_memory
 from mm2.core.model import TopicName, TopicPartition
 from mm2.kafka.wire.columns.record_columns import decode, encode
@@ -31,9 +36,6 @@ Of the rows that are changed at a time: what else waits has its turn in between.
 With SQL each piece is a request, which takes a millisecond of CPU however few rows it has. So what
 is taken together, a megabyte of small records in compressed batches, is one piece.
 """
-
-_LEAST_ROWS: Final = 32
-"""Fewer rows are not halved: they are tried record by record, which is faster then."""
 
 keep_freed_memory()
 
@@ -122,7 +124,7 @@ async def _changed(
             for where, part in _by_target(made, target)
         }
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the user's code
-        if len(rows) < _LEAST_ROWS:
+        if len(rows) < LEAST_ROWS:
             yield ColumnPart(ChangedPart(cover), repr(error))
             return
         middle = len(rows) // 2

@@ -6,21 +6,26 @@ Importing this takes half a second.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from flows.source.transform.column_handle import ColumnHandle, PreparedHandle, ahead_of
+from flows.source.transform.column_handle import (
+    LEAST_ROWS,
+    ColumnHandle,
+    PreparedHandle,
+    ahead_of,
+)
 from flows.source.transform.connect_transforms import handled_before, through_chain
 from flows.source.transform.message_handler import Handle, sparing_heartbeats
+from flows.source.transform.prepared_columns import ChangedRows, prepared_columns
 from mm2.core.handled_records import SourceRecord
 from mm2.core.internal_records import HEARTBEAT_SIZE, is_heartbeat
 from mm2.core.transforms import TransformChain
 from mm2.core.transforms.arrow_function import Change, load_function
-from mm2.core.transforms.column_schema import one_row, rows_of
 from mm2.core.transforms.column_steps import on_columns
 from mm2.errors import TransformError
 
@@ -42,7 +47,31 @@ def user_function(path: str, arguments: str) -> ColumnHandle:
 
 def of_function(change: Change) -> ColumnHandle:
     """A function of batches as what becomes of records."""
-    return ColumnHandle(lambda record: rows_of(change(one_row(record))), change)
+
+    async def changed(batch: pa.RecordBatch) -> pa.RecordBatch:
+        return change(batch)
+
+    async def change_most(batch: pa.RecordBatch) -> ChangedRows:
+        parts = list(_changed_parts(change, batch))
+        made = [part for part, _ in parts if part is not None]
+        return made, [part is not None for part, count in parts for _ in range(count)]
+
+    return prepared_columns(changed, change_most)
+
+
+def _changed_parts(
+    change: Change, batch: pa.RecordBatch
+) -> Iterator[tuple[pa.RecordBatch | None, int]]:
+    """What parts of the rows become, and how many rows they are; None where it fails for few."""
+    try:
+        yield change(batch), len(batch)
+    except (Exception, SystemExit):  # noqa: BLE001 - the user's code, which is asked again
+        if len(batch) < LEAST_ROWS:
+            yield None, len(batch)
+            return
+        middle = len(batch) // 2
+        for half in (batch.slice(0, middle), batch.slice(middle)):
+            yield from _changed_parts(change, half)
 
 
 def sparing_columns(handle: ColumnHandle) -> ColumnHandle:

@@ -13,10 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flows.source.transform.column_handle import ColumnHandle
-from flows.source.transform.message_handler import Handled
+from flows.source.transform.prepared_columns import ChangedRows, prepared_columns
 from flows.source.transform.sql_chain import CHAIN
-from mm2.core.handled_records import SourceRecord
-from mm2.core.transforms.column_schema import SCHEMA, as_records, columns_of, one_row, rows_of
+from mm2.core.transforms.column_schema import SCHEMA, as_records
 from mm2.errors import TransformError
 
 _TIME: Final = pa.timestamp("us", tz="UTC")
@@ -48,31 +47,12 @@ def sql_transform() -> ColumnHandle:
     async def change(batch: pa.RecordBatch) -> pa.RecordBatch:
         return changed(batch, await answers_of(batch))
 
-    prepared: dict[tuple[str, int], dict[int, tuple[SourceRecord, list[SourceRecord]]]] = {}
-
-    async def ahead(records: Sequence[SourceRecord]) -> None:
-        """Has all that Spark does not fail for changed at once: one takes as long as many."""
-        batch = columns_of(records)
+    async def change_most(batch: pa.RecordBatch) -> ChangedRows:
         answers = await answers_of(batch)
         good = _failed(answers).is_null()
-        made = rows_of(changed(batch.filter(good), answers.filter(good)))
-        found: dict[int, tuple[SourceRecord, list[SourceRecord]]] = {
-            records[at].offset: (records[at], [])
-            for at, is_good in enumerate(good.to_pylist())
-            if is_good
-        }
-        for each in made:
-            found[each.offset][1].append(each)
-        prepared[records[0].topic, records[0].partition] = found
+        return [changed(batch.filter(good), answers.filter(good))], good.to_pylist()
 
-    async def handle(record: SourceRecord) -> Handled:
-        known = prepared.get((record.topic, record.partition), {}).pop(record.offset, None)
-        # What is left of a topic that was deleted and created again is of other records.
-        if known is not None and known[0] == record:
-            return known[1]
-        return rows_of(await change(one_row(record)))
-
-    return ColumnHandle(handle, change, ahead=ahead)
+    return prepared_columns(change, change_most)
 
 
 def record_type(columns: Iterable[str]) -> pa.StructType:
