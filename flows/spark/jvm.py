@@ -36,6 +36,8 @@ from mm2.stop_deadlines import JVM_S
 DEFAULTS: Final = {
     "spark.app.name": "mm2",
     "spark.ui.enabled": "false",
+    # Its pages ask for no password, and would let whoever sees them kill jobs.
+    "spark.ui.killEnabled": "false",
     "spark.speculation": "false",
     # Spark asks for no less; what the heap really takes stays far below.
     "spark.driver.memory": "512m",

@@ -64,6 +64,7 @@ SPARK_KEYS: Final = frozenset(
         "spark.task.cpus",
         "spark.task.maxFailures",
         "spark.ui.enabled",
+        "spark.ui.killEnabled",
         "spark.ui.port",
         "spark.yarn.jars",
         "spark.yarn.queue",
