@@ -20,7 +20,7 @@ _TELLING: Final = 4
 """A value of so few characters may be anywhere in a text."""
 
 _NO_MM2: Final = re.compile(
-    r"No module named '(?:mm2|flows)|flows\.spark\.daemon's stdout|module.* 'flows[.']"
+    r"No module named '(?:mm2|flows)['.]|flows\.spark\.daemon's stdout|module.* 'flows[.']"
 )
 _HAVE_MM2: Final = (
     "executors have no mm2 in the Python that they run: install it there, or pack it with"

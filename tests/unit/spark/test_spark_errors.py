@@ -82,6 +82,19 @@ def test_the_reason_is_the_line_that_tells_most(exception: _Exception, reason: s
     assert "Driver stacktrace" not in reason_of(error)
 
 
+@pytest.mark.parametrize("name", ["mm2", "mm2.core", "flows", "flows.spark"])
+def test_executors_without_mm2_need_it(name: str) -> None:
+    error: Any = _Error(_Exception(f"ModuleNotFoundError: No module named '{name}'"))
+    assert reason_of(error).startswith("executors have no mm2")
+
+
+@pytest.mark.parametrize("name", ["mm2_handlers", "flows_x", "mm2x.core"])
+def test_a_module_of_the_users_that_executors_lack_is_named_itself(name: str) -> None:
+    message = f"ModuleNotFoundError: No module named '{name}'"
+    error: Any = _Error(_Exception(_PYTHON.replace("ValueError: of the task", message)))
+    assert reason_of(error) == message
+
+
 def test_settings_of_which_the_reason_speaks_are_named_lists_and_archives_too() -> None:
     settings = {
         "spark.master": "local[2]",
