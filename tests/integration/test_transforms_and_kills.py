@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import random
+import secrets
 from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
@@ -69,7 +70,12 @@ _TRANSFORMS: Final[Mapping[str, TransformSettings]] = {
     "connect": TransformSettings(connect=_CONNECT),
     "json": TransformSettings(connect=_JSON),
     "handler": TransformSettings(handler="tests.support.user_handlers:fan_out"),
+    "provenance": TransformSettings(provenance=True),
 }
+_PROVENANCE: Final = "mm2.source."
+_OFFSET: Final = f"{_PROVENANCE}offset"
+"""Of these headers all others are of the cluster and the moment."""
+
 _Content = tuple[bytes | None, tuple[tuple[str, bytes | None], ...]]
 
 
@@ -94,12 +100,19 @@ def _copies(kind: str, number: int) -> list[_Content]:
         case "connect":
             kept = tuple(each for each in sample.headers if number % 3 or each[0] != "old")
             return [(sample.value, (*kept, ("mark", b"x")))] if sample.value else []
+        case "provenance":
+            return [(sample.value, (*sample.headers, (_OFFSET, b"%d" % number)))]
     value = int(sample.value or b"0")
     return [(b"%d.%d" % (value, copy), sample.headers) for copy in range(value % 4)]
 
 
 def _expected(kind: str, total: int) -> list[_Content]:
     return list(chain.from_iterable(_copies(kind, number) for number in range(total)))
+
+
+def _content(copy: Sample) -> _Content:
+    kept = (h for h in copy.headers if h[0] == _OFFSET or not h[0].startswith(_PROVENANCE))
+    return copy.value, tuple(kept)
 
 
 def _bench(
@@ -140,7 +153,9 @@ def test_killed_at_any_moment_it_loses_nothing_and_repeats_nothing(
     """
     compile_columns()
     bench = _bench(cluster_a, cluster_b, unique, kind, exactly_once=exactly_once)
-    (topic,), rng = bench.topics, random.Random(kills)
+    (topic,), seed = bench.topics, secrets.randbits(32)
+    rng = random.Random(seed)
+    print(f"seed {seed}")  # noqa: T201 - shown if it fails
     remote, total = bench.remote(topic), _write(bench, kind, 0, 10)
 
     def end() -> int:
@@ -158,7 +173,7 @@ def test_killed_at_any_moment_it_loses_nothing_and_repeats_nothing(
         wanted = _expected(kind, total)
         eventually(lambda: bench.progress()[topic, 0].position == total - 1, timeout=60)
     found = committed(cluster_b.bootstrap, remote)
-    assert [(each.value, each.headers) for each in found] == wanted
+    assert [_content(each) for each in found] == wanted, f"seed {seed}"
 
 
 @pytest.mark.parametrize("exactly_once", [False, True])
