@@ -103,12 +103,11 @@ def with_compiled(file: Path, name: str) -> Iterator[tuple[Path, str]]:
 
 
 def _installed_files(more: Sequence[str]) -> Iterator[tuple[Path, str]]:
-    packages = {Path(sysconfig.get_path(kind)).resolve() for kind in ("purelib", "platlib")}
     for found in _required(more):
         for each in found.files or ():
             name = each.as_posix()
             root = Path(str(found.locate_file(""))).resolve()
-            if root not in packages or name.startswith(("..", "/", *_OF_DRIVER)):
+            if name.startswith(("..", "/", *_OF_DRIVER)):
                 continue
             file = root / name
             if _COMPILED not in each.parts and file.is_file():

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from flows.spark.package_env import with_compiled
+import pytest
+
+from flows.spark.package_env import _installed_files, with_compiled
 
 
 def test_bytecode_and_machine_code_go_with_their_source(tmp_path: Path) -> None:
@@ -22,3 +24,18 @@ def test_bytecode_and_machine_code_go_with_their_source(tmp_path: Path) -> None:
         ]
     )
     assert [*with_compiled(other, "mm2/wire/kernel.txt")] == [(other, "mm2/wire/kernel.txt")]
+
+
+def test_a_distribution_of_the_users_is_packed_wherever_it_lies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    about = tmp_path / "of_users-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: of-users\nVersion: 1.0\n")
+    (about / "RECORD").write_text("of_users.py,,\n../bin/tool,,\n")
+    module = tmp_path / "of_users.py"
+    module.touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    packed = {*_installed_files(["of-users"])}
+    assert (module.resolve(), "of_users.py") in packed
+    assert not any(name.startswith("..") for _, name in packed)
