@@ -99,7 +99,12 @@ def build_directions(
     return TranslationDirections(
         topic_filter=either,
         renaming=BidirectionalRenaming(config.flow, policy, either, reverse_flow.copies),
-        translator=BidirectionalTranslator(onward, reverse_flow.translation, reverse_flow.copies),
+        translator=BidirectionalTranslator(
+            onward,
+            reverse_flow.translation,
+            reverse_flow.copies,
+            tells_all=config.reverse.source.emit_offset_runs,
+        ),
         returning=ReturningGroups(reverse_flow.copies, reverse_flow.synced),
         until_caught_up=reverse_flow.until_caught_up,
         recreated=(

@@ -86,6 +86,14 @@ class OffsetMapping(Protocol):
     def translate(self, where: TopicPartition, offset: int) -> MappedOffset | None:
         """An offset of the origin on the other side; None if it is not known."""
 
+    def copies_none(self, where: TopicPartition, offset: int, log: Range) -> bool:
+        """
+        Whether the flow copies nothing of the origin's log from this offset on, as far as it goes.
+
+        Args:
+            log: where it begins and ends; read after all that is known here.
+        """
+
     def is_about(self, where: TopicPartition, ids: Ids, end: int) -> bool:
         """
         Whether all this may be about the logs that there are now, and not about former ones.
@@ -145,6 +153,10 @@ class ForwardMapping:
         """By the flow's runs and syncs."""
         return self._translation.explain(where, offset)
 
+    def copies_none(self, where: TopicPartition, offset: int, log: Range) -> bool:
+        """By the flow's runs."""
+        return self._translation.copies_none(where, offset, log)
+
     def is_about(self, where: TopicPartition, ids: Ids, end: int) -> bool:
         """Whether neither positions nor runs are certainly of former logs."""
         logs = Logs(source=ids.origin, remote=ids.destination)
@@ -195,6 +207,11 @@ class ReverseMapping:
         """By the flow's runs and syncs, reversed."""
         original = self._direction.destination(where)
         return None if original is None else self._translation.reverse(original, offset)
+
+    def copies_none(self, where: TopicPartition, offset: int, log: Range) -> bool:
+        """Never: who goes against a flow asks only where copies came from."""
+        del where, offset, log
+        return False
 
     def unread(self, where: TopicPartition, offset: int, log: Range) -> UnreadRecords | None:
         """

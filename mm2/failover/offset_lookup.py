@@ -146,6 +146,10 @@ def _lower(lookup: OffsetLookup, onward: MappedOffset | None) -> _Lower:
     unread = _unread(lookup, lookup.opposite)
     if unread is None:
         return _Lower(None, is_known=False)
+    if lookup.mapping.copies_none(lookup.origin, lookup.offset, lookup.origin_log):
+        # What is unread is the other side's own; copies of what was read end at ``onward``.
+        copied = onward.offset if onward is not None and onward.exact else 0
+        onward = MappedOffset(max(copied, unread.first), exact=True)
     if onward is None or onward.offset <= NO_OFFSET:
         return _Lower(onward)
     offset, (_, end) = min(onward.offset, unread.first), lookup.destination_log or (0, 0)

@@ -12,7 +12,9 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from click.testing import CliRunner
 
+from mm2.cli.mm2 import main
 from mm2.core.topics.acls import AclBinding, AclOperation
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
@@ -326,6 +328,34 @@ def test_a_group_comes_back_to_topics_that_keep_their_names(scenes: dict[str, Sc
     assert "further there" in scene.refused("failback", "execute", "--group", group, "--execute")
 
 
+def test_no_checkpoint_leads_past_what_the_flow_back_has_not_told_of(
+    scenes: dict[str, Scene],
+) -> None:
+    """The same names both ways, and a topic of which the flow back has copied nothing yet."""
+    scene = scenes["mutual"]
+    known, topic = scene.topic("known"), scene.topic("new")
+    here, there = scene.source.bootstrap, scene.target.bootstrap
+    back = replace(scene, alias=scene.other, other=scene.alias)
+    scene.write(known, [0])
+    scene.stand(f"{scene.prefix}known-1", known, 1)
+    eventually(lambda: _checkpoints(scene, f"{scene.prefix}known-1"))
+    assert back.run("flows", "stop").exit_code == 0
+    group = f"{scene.prefix}new"
+    try:
+        create_topic(there, topic)
+        produce(there, topic, [Sample(value=b"b0")])
+        scene.write(topic, [0])
+        consume(there, topic, 2, timeout=70)
+        scene.stand(group, topic, 1)
+        scene.stand(f"{scene.prefix}known-2", known, 1)
+        eventually(lambda: _checkpoints(scene, f"{scene.prefix}known-2"))
+        assert _checkpoints(scene, group) == []
+    finally:
+        assert back.run("flows", "resume").exit_code == 0
+    consume(here, topic, 2, timeout=70)
+    assert eventually(lambda: _checkpoints(scene, group)) == [0], "b0 is unread"
+
+
 def test_records_that_have_not_come_from_the_other_side_are_not_skipped(
     scenes: dict[str, Scene],
 ) -> None:
@@ -365,6 +395,13 @@ def test_a_side_that_writes_nothing_costs_no_exactness(scenes: dict[str, Scene])
     consume(scene.target.bootstrap, topic, 5, timeout=90)
     scene.stand(group, topic, 3)
     assert _exact_plan(scene, group) == 3
+
+
+def _checkpoints(scene: Scene, group: str) -> list[int]:
+    """The offsets on the target of a group's checkpoints."""
+    words = ["checkpoints", str(scene.file), "--flow", scene.flow, "--group", group]
+    shown = CliRunner().invoke(main, [*words, "--format", "json"], catch_exceptions=False)
+    return [row["downstream"] for row in json.loads(shown.stdout)] if shown.exit_code == 0 else []
 
 
 def _exact_plan(scene: Scene, group: str) -> int:

@@ -16,6 +16,7 @@ from mm2.core.translation.offset_translation import MappedOffset
 from mm2.failover.directions import Ids, OffsetMapping
 from mm2.failover.flow_switch import FlowSwitch
 from mm2.failover.move_route import MoveRoute, Pair
+from mm2.kafka.logs.first_records import Range
 from mm2.protocol.control_records import DesiredFlowState, FlowState
 from tests.support.fake_route import A, B, FakeSide, at, maker_in
 
@@ -47,6 +48,10 @@ class SameOffsets:
     def translate(self, where: TopicPartition, offset: int) -> MappedOffset | None:
         """The same offset, exactly."""
         return MappedOffset(offset, exact=True)
+
+    def copies_none(self, where: TopicPartition, offset: int, log: Range) -> bool:
+        """It is not known to."""
+        return False
 
     def is_about(self, where: TopicPartition, ids: Ids, end: int) -> bool:
         """Of any log."""

@@ -149,10 +149,22 @@ class OffsetTranslation:
 
     def passed(self, partition: TopicPartition, downstream: int) -> Passed | None:
         """How far the source is copied, if by the runs all copies lie before a remote offset."""
+        runs = self._trusted(partition)
+        return None if runs is None else runs.passed(downstream)
+
+    def told_to(self, partition: TopicPartition) -> int | None:
+        """The source offset behind the last one that runs tell of; None if they tell of none."""
+        runs = self._trusted(partition)
+        return runs.blocks[-1].end if runs is not None and runs.blocks else None
+
+    def copies_none(self, partition: TopicPartition, upstream: int, log: tuple[int, int]) -> bool:
+        """Whether of the source's log, by its start and end, none is copied from an offset on."""
+        runs = self._trusted(partition)
+        return runs is not None and runs.copies_none(upstream, *log)
+
+    def _trusted(self, partition: TopicPartition) -> PartitionRuns | None:
         evidence = self._evidence_of(partition)
-        if not self._is_read or evidence.is_of_former or evidence.trusted is None:
-            return None
-        return evidence.trusted.passed(downstream)
+        return None if not self._is_read or evidence.is_of_former else evidence.trusted
 
     def logs(self, partition: TopicPartition) -> Logs:
         """The topics that answers are about, as far as that is known."""
@@ -192,7 +204,7 @@ class OffsetTranslation:
     @property
     def partitions(self) -> int:
         """Of how many partitions runs are known."""
-        return 0 if self._runs is None else len(self._runs.partitions)
+        return len(self._runs.partitions) if self._runs else 0
 
     def exact_since(self, partition: TopicPartition) -> int | None:
         """The source offset from which on translations are exact; None: they are approximate."""

@@ -168,6 +168,16 @@ class PartitionRuns:
         copied = block.runs.upstream_end if block.runs else None
         return Passed(block.start, copied, self._blocks[-1].end)
 
+    def copies_none(self, upstream: int, start: int, end: int) -> bool:
+        """Whether of the source's log, from start to end, none is copied from an offset on."""
+        if not self._blocks or self._blocks[-1].end < end:
+            return False
+        index = next((n for n in reversed(range(len(self._blocks))) if self._blocks[n].runs), 0)
+        block = self._blocks[index]
+        if block.is_sparse or not self._are_joined(index, None):
+            return False
+        return block.runs.upstream_end <= upstream if block.runs else block.start <= start
+
     def _keep(self, blocks: list[Block]) -> None:
         self._blocks = blocks
         self._weight = sum(map(_weight, blocks))

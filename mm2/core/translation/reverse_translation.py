@@ -29,6 +29,9 @@ class Reverser(Protocol):
     def reverse(self, partition: TopicPartition, downstream: int) -> MappedOffset | None:
         """Returns the offset in the original ``partition`` for one in its copy."""
 
+    def told_to(self, partition: TopicPartition) -> int | None:
+        """Returns the offset in the original up to which anything is told; None for nothing."""
+
     def logs(self, partition: TopicPartition) -> Logs:
         """Returns the ids of the original's topic and of the copy's, as far as they are known."""
 
@@ -96,25 +99,45 @@ class BidirectionalTranslator:
 
     Where both directions know a partition, which happens when two clusters mirror the same topic
     to each other without renaming it, the lower offset is taken: a group reads again rather than
-    skip what only one of them accounts for.
+    skip what only one of them accounts for. Until the opposite flow has told how far it has copied
+    such a partition, nothing is known: what it has not copied yet would be skipped for good.
 
     Args:
         back: knows the copies that the opposite flow has made.
+        tells_all: whether it tells also of what it reads and does not copy, by exact runs.
     """
 
-    def __init__(self, onward: Translator, back: Reverser, copies: Copies) -> None:
+    def __init__(
+        self, onward: Translator, back: Reverser, copies: Copies, *, tells_all: bool = True
+    ) -> None:
         self._onward = onward
         self._back = back
         self._copies = copies
+        self._tells_all = tells_all
 
     def explain(self, partition: TopicPartition, upstream: int) -> MappedOffset | None:
         """Returns the offset on the target and whether it is exact; None if nothing is known."""
         onward = self._onward.explain(partition, upstream)
         original = self._copies.original_partition(partition)
         back = None if original is None else self._back.reverse(original, upstream)
-        if onward is None or back is None:
-            return onward or back
+        if onward is None:
+            return back
+        if original is None:
+            return onward
+        if back is None:
+            return self._without_copies(onward, original)
         return MappedOffset(min(onward.offset, back.offset), exact=False)
+
+    def _without_copies(
+        self, onward: MappedOffset, original: TopicPartition
+    ) -> MappedOffset | None:
+        """The opposite flow has told of no copy: there is none, or not yet."""
+        if not self._tells_all:
+            return onward
+        end = self._back.told_to(original)
+        if end is None:
+            return None
+        return onward if onward.offset <= end else MappedOffset(end, exact=False)
 
     def logs(self, partition: TopicPartition) -> Logs:
         """Returns the ids of the partition's topic and of that on the target."""

@@ -39,6 +39,7 @@ class Known:
 
     offsets: Mapping[TopicPartition, MappedOffset] = field(default_factory=dict)
     ids: Mapping[TopicPartition, Logs] = field(default_factory=dict)
+    ends: Mapping[TopicPartition, int] = field(default_factory=dict)
 
     def explain(self, partition: TopicPartition, upstream: int) -> MappedOffset | None:
         del upstream
@@ -47,6 +48,9 @@ class Known:
     def reverse(self, partition: TopicPartition, downstream: int) -> MappedOffset | None:
         del downstream
         return self.offsets.get(partition)
+
+    def told_to(self, partition: TopicPartition) -> int | None:
+        return self.ends.get(partition)
 
     def logs(self, partition: TopicPartition) -> Logs:
         return self.ids.get(partition, UNKNOWN_LOGS)
@@ -157,6 +161,31 @@ def test_where_both_directions_copy_a_topic_the_lower_offset_is_taken(
         _copies(**IDENTITY),
     )
     assert both.explain(_at("orders"), 50) == MappedOffset(expected, exact=False)
+
+
+@pytest.mark.parametrize(
+    ("told_to", "expected"),
+    [
+        (None, None),
+        (40, MappedOffset(40, exact=False)),
+        (60, MappedOffset(60, exact=True)),
+        (70, MappedOffset(60, exact=True)),
+    ],
+)
+def test_what_the_opposite_flow_has_not_copied_yet_is_not_skipped(
+    told_to: int | None, expected: MappedOffset | None
+) -> None:
+    onward = Known({_at("orders"): MappedOffset(60, exact=True)})
+    back = Known(ends={} if told_to is None else {_at("orders"): told_to})
+    both = BidirectionalTranslator(onward, back, _copies(**IDENTITY))
+    assert both.explain(_at("orders"), 50) == expected
+    assert both.explain(_at("local"), 50) is None
+
+
+def test_without_exact_runs_nobody_waits_for_what_is_never_told() -> None:
+    onward = Known({_at("orders"): MappedOffset(60, exact=True)})
+    both = BidirectionalTranslator(onward, Known(), _copies(**IDENTITY), tells_all=False)
+    assert both.explain(_at("orders"), 50) == MappedOffset(60, exact=True)
 
 
 def test_topics_count_that_are_mirrored_or_copies() -> None:

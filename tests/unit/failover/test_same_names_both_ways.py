@@ -97,6 +97,50 @@ async def test_the_group_goes_on_exactly_where_only_one_side_has_written(tmp_pat
     assert (place.new_offset, place.is_exact, verdict) == (3, True, Verdict.GO)
 
 
+@pytest.mark.parametrize("is_back", [False, True], ids=["away", "home"])
+@pytest.mark.parametrize(
+    ("committed", "told_to", "expected"),
+    [(3, 3, (3, True)), (2, 3, (2, True)), (3, 2, (0, None))],
+    ids=["at the end", "before it", "not all of the log is told of"],
+)
+async def test_the_side_that_is_left_has_written_nothing(
+    tmp_path: Path,
+    committed: int,
+    told_to: int,
+    expected: tuple[int, bool | None],
+    *,
+    is_back: bool,
+) -> None:
+    """All records are the other side's own, also when the group came from there."""
+    sides = FakeSide("A", logs={T: (0, 3)}), FakeSide("B", logs={T: (0, 3)})
+    sides[is_back].put("g", {T: committed})
+    writes, reads = told(T, 0, 3, (0, 0, 3)), told(T, 0, told_to)
+    known, opposite = (writes, reads) if is_back else (reads, writes)
+    route = both_ways(
+        tmp_path,
+        *sides,
+        Known(CopyProgress({T: 2}), known),
+        Known(CopyProgress({T: 2}), opposite),
+        is_back=is_back,
+    )
+    place, verdict, _ = await moves(route, *sides)
+    assert place.new_offset == expected[0]
+    assert verdict is (Verdict.GO if expected[1] else Verdict.NO_GO)
+
+
+async def test_what_one_side_wrote_last_does_not_come_again(tmp_path: Path) -> None:
+    """A wrote ten records and then B ten; all are copied, and read on A."""
+    a, b = FakeSide("A", logs={T: (0, 20)}), FakeSide("B", logs={T: (0, 20)})
+    a.put("g", {T: 20})
+    known = Known(CopyProgress({T: 19}), told(T, 0, 20, (0, 0, 10)))
+    opposite = Known(runs=told(T, 0, 20, (10, 10, 10)))
+    place, verdict, _ = await moves(both_ways(tmp_path, a, b, known, opposite), a, b)
+    assert (place.new_offset, place.is_exact, verdict) == (20, True, Verdict.GO)
+    late = Known(runs=told(T, 0, 15, (10, 10, 5)))
+    place, verdict, _ = await moves(both_ways(tmp_path, a, b, known, late), a, b)
+    assert (place.new_offset, verdict) == (15, Verdict.CAUTION)
+
+
 async def test_both_sides_have_the_records_in_another_order(tmp_path: Path) -> None:
     """The group has read b0 and b1 on A, but not a1: on B this is a0 a1 b0 b1."""
     scene = Scene(tmp_path, 3, told(T, 0, 4, (2, 1, 2)))
