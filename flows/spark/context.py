@@ -71,7 +71,7 @@ def is_alive(context: SparkContext, jvm: Jvm | None) -> bool:
 
 def tell_end(context: SparkContext, settings: Mapping[str, str]) -> None:
     """Says why YARN has ended an application, of which Spark tells nothing; blocks."""
-    if settings["spark.master"] == YARN and (why := _on_yarn(context, settings).last_words()):
+    if settings["spark.master"] == YARN and (why := _on_yarn(context, settings).end_diagnostics()):
         log.warning("spark.application_ended", error=why)
 
 
@@ -79,7 +79,8 @@ def give_up(context: SparkContext, jvm: Jvm, settings: Mapping[str, str]) -> Non
     """Has a cluster forget an application that gets nothing from it any more; blocks."""
     if settings["spark.master"] == YARN:
         # One whose master is on a node that was lost would be started again much later.
-        _on_yarn(context, settings).kill()
+        with suppress(Py4JError, OSError, AttributeError):
+            _on_yarn(context, settings).kill(only=str(context.applicationId))
     elif settings["spark.master"].startswith("k8s:"):
         # Its pods would wait for room before those of the next one.
         limit = Timer(_REMOVES_PODS_WITHIN_S, jvm.end, kwargs={"within_s": 0.0})

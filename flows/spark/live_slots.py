@@ -104,6 +104,7 @@ class LiveSlots:
         self._makes_room_at = math.inf
         self._probe: asyncio.Future[bool] | None = None
         self._question: asyncio.Future[bool | None] | None = None
+        self._is_forgotten: bool | None = False
         self._known: SparkContext | None = None
         self._failure: str | None = None
 
@@ -136,7 +137,7 @@ class LiveSlots:
         context, submitted = self._context(), frozenset(self._submitted())
         if context is not self._known:
             self._known, self._waiting, self._probe = context, WaitingJobs(), None
-            self._busy, self._question = set(), None
+            self._busy, self._question, self._is_forgotten = set(), None, False
         if context is not None:
             seen = await self._call(_slots_now, context, submitted)
             await self._follow(context, submitted, seen)
@@ -164,18 +165,19 @@ class LiveSlots:
 
     async def _ask_master(self, context: SparkContext) -> bool | None:
         """
-        Whether the application is forgotten.
+        Whether the application is forgotten, by the last answer.
 
-        False while a master takes long to say so: it would have no new one register either.
+        Masters are asked one after the other, and may take long. Until they have answered once it
+        is not: they would have no new one register either.
         """
         if self._question is None:
             loop = asyncio.get_running_loop()
             self._question = loop.run_in_executor(self._threads, is_forgotten, context)
         await asyncio.wait({self._question}, timeout=_ANSWERS_WITHIN_S)
-        if not self._question.done():
-            return False
-        question, self._question = self._question, None
-        return question.result()
+        if self._question.done():
+            question, self._question = self._question, None
+            self._is_forgotten = question.result()
+        return self._is_forgotten
 
     def _note(
         self, context: SparkContext, now: float, submitted: frozenset[str], seen: _Slots

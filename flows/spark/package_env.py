@@ -13,7 +13,7 @@ import sysconfig
 import tarfile
 from collections.abc import Iterator, Sequence
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
-from importlib.util import find_spec
+from importlib.util import cache_from_source, find_spec
 from io import BytesIO
 from pathlib import Path, PurePosixPath
 from typing import Final
@@ -30,6 +30,7 @@ _OF_DRIVER: Final = ("pyspark/jars/", "pyspark/examples/", "pyspark/data/")
 """What only the process has that starts Spark; executors have the jars of their cluster."""
 
 _COMPILED: Final = "__pycache__"
+_OF_NUMBA: Final = (".nbi", ".nbc")
 _COMPRESSION: Final = 1
 """Most of it are libraries that better compression makes little smaller."""
 
@@ -98,8 +99,10 @@ def with_compiled(file: Path, name: str) -> Iterator[tuple[Path, str]]:
     """
     yield file, name
     if file.suffix == ".py":
+        bytecode = Path(cache_from_source(file)).name
         for each in (file.parent / _COMPILED).glob(f"{file.stem}.*"):
-            yield each, str(PurePosixPath(name).parent / _COMPILED / each.name)
+            if each.name == bytecode or each.suffix in _OF_NUMBA:
+                yield each, str(PurePosixPath(name).parent / _COMPILED / each.name)
 
 
 def _installed_files(more: Sequence[str]) -> Iterator[tuple[Path, str]]:

@@ -45,7 +45,10 @@ class StartWatch:
         self._within_s = within_s + (_DOWNLOADS_WITHIN_S if _DOWNLOADS in settings else 0.0)
         self._lock = Lock()
         self._is_over = self.is_late = self._has_answered = self._is_told = False
-        self._timer = self._new_timer()
+        # Of the time, so much is for YARN's answer.
+        self._asks_for_s = ANSWERS_WITHIN_S if settings["spark.master"] == YARN else 0.0
+        self._java_for_s = self._asks_for_s
+        self._timer = self._timer_of(self._within_s - self._asks_for_s)
 
     def __enter__(self) -> Self:
         self._timer.start()
@@ -72,32 +75,36 @@ class StartWatch:
             nobody = f"no master of Spark answers at spark.master={master}"
         return FatalError(f"Spark does not start: {nobody} within {self._within_s:.0f} s")
 
-    def _new_timer(self) -> Timer:
-        asks_for_s = ANSWERS_WITHIN_S if self._settings["spark.master"] == YARN else 0.0
-        timer = Timer(self._within_s - asks_for_s, self._look)
+    def _timer_of(self, seconds: float) -> Timer:
+        timer = Timer(seconds, self._look)
         timer.daemon = True
         return timer
 
     def _look(self) -> None:
-        may_wait = self._settings["spark.master"] == YARN and self._is_answered()
+        again_s = self._ask_yarn() if self._asks_for_s else 0.0
         with self._lock:
             if self._is_over or self._is_told:
                 return
-            if may_wait:
-                self._timer = self._new_timer()
+            if again_s:
+                self._timer = self._timer_of(again_s)
                 self._timer.start()
             else:
                 self.is_late = True
                 self._jvm.end(within_s=0.0)
 
-    def _is_answered(self) -> bool:
-        """Whether a ResourceManager has ever answered; tells what an application waits for."""
+    def _ask_yarn(self) -> float:
+        """
+        Tells what an application waits for; says in how many seconds to look again.
+
+        That is 0 if no ResourceManager has ever answered, or Java has not come up in time.
+        """
         gateway = self._jvm.starting
         if gateway is None:
-            return False
+            again_s, self._java_for_s = self._java_for_s, 0.0
+            return again_s
         waits = YarnApplications(gateway, self._settings).waiting()
         self._has_answered |= waits is not None
         if waits:
             self._is_told = True
             log.warning("spark.queued", error=waits)
-        return self._has_answered
+        return self._within_s - self._asks_for_s if self._has_answered else 0.0

@@ -25,7 +25,7 @@ ANSWERS_WITHIN_S: Final = 5.0
 
 _WAIT: Final = {"NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED"}
 _ENDED: Final = {"FINISHED", "FAILED", "KILLED"}
-_MOST_WORDS: Final = 800
+_MOST_CHARACTERS: Final = 800
 """What comes first says why; lists of processes come later."""
 
 _FOLDERS: Final = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
@@ -108,22 +108,30 @@ class YarnApplications:
 
         return self._in_time(ask)
 
-    def last_words(self) -> str | None:
+    def end_diagnostics(self) -> str | None:
         """Why the newest one has ended, in YARN's words."""
 
         def ask(client: Any) -> str:
             newest = self._reports(client)[-1:]
-            return "".join(_said(each)[:_MOST_WORDS] for each in newest if _state(each) in _ENDED)
+            return "".join(
+                _diagnostics(each)[:_MOST_CHARACTERS] for each in newest if _state(each) in _ENDED
+            )
 
         return self._in_time(ask)
 
-    def kill(self) -> None:
-        """Takes them from YARN, which would else start them when nobody waits for them."""
+    def kill(self, only: str | None = None) -> None:
+        """
+        Takes them from YARN, which would else start them when nobody waits for them.
+
+        Args:
+            only: the id of the one to take; the next one may have begun.
+        """
 
         def ask(client: Any) -> str:
             for each in self._reports(client):
-                if _state(each) not in _ENDED:
-                    client.killApplication(each.getApplicationId())
+                found = each.getApplicationId()
+                if _state(each) not in _ENDED and only in (None, found.toString()):
+                    client.killApplication(found)
             return ""
 
         self._in_time(ask)
@@ -175,9 +183,9 @@ def _state(report: Any) -> str:
 
 def _queued(report: Any) -> str:
     where = f"{report.getApplicationId().toString()} in queue {report.getQueue()}"
-    return f"{where}: {_said(report)}"
+    return f"{where}: {_diagnostics(report)}"
 
 
-def _said(report: Any) -> str:
+def _diagnostics(report: Any) -> str:
     """In one line."""
     return " ".join(str(report.getDiagnostics() or "").split())

@@ -69,7 +69,11 @@ def _packed(code: Path) -> dict[str, str]:
     return dict(line.split(" = ") for line in packed.stdout.splitlines())
 
 
-@pytest.mark.parametrize("bring", [_sent, _sent_as_archive, _packed])
+def _there(code: Path) -> dict[str, str]:
+    return {"spark.executorEnv.PYTHONPATH": str(code)}
+
+
+@pytest.mark.parametrize("bring", [_sent, _sent_as_archive, _packed, _there])
 def test_executors_get_it_by_each_way_of_the_documentation(
     spark: SparkCluster,
     cluster_a: Cluster,

@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping
-from contextlib import closing, suppress
+from contextlib import closing, nullcontext, suppress
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.parse import urlencode
@@ -16,6 +16,7 @@ import pytest
 
 from flows.spark import accumulators
 from flows.spark.engine import SparkEngine
+from flows.spark.spark_job import JobFailed
 from mm2.protocol.bundle_spec import BundleSpec
 from tests.support.eventually import eventually, eventually_async
 from tests.support.specs import sample_spec
@@ -59,7 +60,11 @@ async def test_the_totals_of_a_flow_are_there_and_grow(monkeypatch: pytest.Monke
         await engine.stop()
 
 
-async def test_who_sees_the_interface_cannot_kill_a_job_or_its_stage(tmp_path: Path) -> None:
+@pytest.mark.parametrize("may_kill", [False, True])
+async def test_who_sees_the_interface_cannot_kill_a_job_or_its_stage(
+    tmp_path: Path, *, may_kill: bool
+) -> None:
+    """Unless the user wants it."""
     started, asked = str(tmp_path / "started"), str(tmp_path / "asked")
 
     def task(_: BundleSpec) -> Mapping[str, int]:
@@ -67,7 +72,8 @@ async def test_who_sees_the_interface_cannot_kill_a_job_or_its_stage(tmp_path: P
         eventually(Path(asked).exists)
         return {"records": 1}
 
-    engine = SparkEngine(_SHOWN, task=task, warm_after_s=60.0)
+    settings = {**_SHOWN, "spark.ui.killEnabled": "true"} if may_kill else _SHOWN
+    engine = SparkEngine(settings, task=task, warm_after_s=60.0)
     running = asyncio.create_task(engine.run(sample_spec()))
     try:
         await asyncio.to_thread(eventually, Path(started).exists)
@@ -77,7 +83,8 @@ async def test_who_sees_the_interface_cannot_kill_a_job_or_its_stage(tmp_path: P
             await asyncio.to_thread(_press_what_changes, url, page)
         # What the driver was told before, it obeys before it takes the result.
         await asyncio.to_thread(Path(asked).touch)
-        assert await running == {"records": 1}
+        with pytest.raises(JobFailed, match="kill") if may_kill else nullcontext():
+            assert await running == {"records": 1}
     finally:
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)

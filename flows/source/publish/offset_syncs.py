@@ -27,7 +27,7 @@ from mm2.stop_deadlines import SYNCS_S
 log = structlog.get_logger()
 
 _ROUND_S: Final = 0.5
-"""Between rounds while records come. Exact runs, which ours go by, are published more often."""
+"""Between rounds while records come. What mm2 itself translates goes by exact runs."""
 
 _ROUND_SIZE: Final = 200
 

@@ -133,6 +133,11 @@ async def test_a_master_that_is_silent_holds_up_no_look_and_is_asked_once(
         assert asked == [True]
         assert await live._ask_master(_context()) is True
         assert asked == [True] * 2
+        answers.clear()
+        monkeypatch.setattr(live_slots, "_ANSWERS_WITHIN_S", 0.0)
+        found = [await live._ask_master(_context()) for _ in range(3)]
+        assert found == [True] * 3, "the last answer holds until there is another"
+        answers.set()
 
 
 def test_commands_are_patient(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from threading import Barrier
+from time import monotonic
 from types import SimpleNamespace
 from typing import Any
 
@@ -69,12 +70,18 @@ def test_a_resource_manager_that_never_answers_is_given_up(monkeypatch: pytest.M
     assert "no ResourceManager of YARN answers" in str(watch.too_late())
 
 
-def test_a_jvm_that_does_not_come_up_is_given_up_on_yarn_too() -> None:
+def test_a_jvm_that_does_not_come_up_is_given_up_on_yarn_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It has the time as well that is for YARN's answer."""
+    monkeypatch.setattr(start_watch, "ANSWERS_WITHIN_S", 0.3)
     jvm = _Ending()
     jvm.starting = None
-    with _watch(jvm) as watch:
+    began = monotonic()
+    with StartWatch(jvm, {"spark.master": "yarn"}, within_s=0.4) as watch:
         eventually(lambda: jvm.has_ended)
     assert "does not come up" in str(watch.too_late())
+    assert monotonic() - began >= 0.4
 
 
 def test_an_application_waits_for_its_turn_once_yarn_has_answered(

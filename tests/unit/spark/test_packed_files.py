@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,12 @@ from flows.spark.package_env import _installed_files, with_compiled
 
 
 def test_bytecode_and_machine_code_go_with_their_source(tmp_path: Path) -> None:
-    compiled = ["kernel.cpython-311.pyc", "kernel._rewrite-202.py311.nbi"]
+    bytecode = Path(cache_from_source("kernel.py")).name
+    compiled = [bytecode, "kernel._rewrite-202.py311.nbi"]
     folder = tmp_path / "__pycache__"
     folder.mkdir()
-    for name in [*compiled, "kernels.cpython-311.pyc"]:
+    # The second one is of another file, and the third one is just being written.
+    for name in [*compiled, f"kernels{bytecode.removeprefix('kernel')}", f"{bytecode}.1394"]:
         (folder / name).touch()
     source, other = tmp_path / "kernel.py", tmp_path / "kernel.txt"
     packed = sorted(with_compiled(source, "mm2/wire/kernel.py"))
