@@ -17,6 +17,8 @@ from tests.support.spark_cluster import SparkCluster
 pytestmark = [pytest.mark.broker, pytest.mark.spark, pytest.mark.timeout(300)]
 
 _TASKS = 2
+_COME_AGAIN_WITHIN_S = 30.0
+"""What the documentation promises of all that is killed on a Spark cluster."""
 
 
 def _kill_executors(spark: SparkCluster) -> None:
@@ -53,4 +55,4 @@ def test_the_application_goes_on_and_is_given_executors_for_those_lost_before_an
             numbers.check_that_all_came_once()
             assert mirror.stop() == 0
             assert mirror.text().count('"event": "spark.started"') == 1
-    print(f"gaps {gaps_s}")  # noqa: T201 - figures
+    assert max(gaps_s) < _COME_AGAIN_WITHIN_S, gaps_s
