@@ -20,6 +20,7 @@ from mm2.config.connector_settings import TransformSettings
 from mm2.core.model import TopicName
 from mm2.core.transforms import TransformChain
 from mm2.core.transforms.column_steps import on_columns
+from mm2.core.transforms.provenance import CLUSTER, CLUSTER_ID, VIA
 from mm2.kafka.wire.columns.record_columns import decode
 from tests.support import arrow_functions, user_handlers
 from tests.support.batches import Plain, write_batch
@@ -161,6 +162,35 @@ def test_an_arrow_function_that_is_told_of_records_before_transforms_of_json(
     assert handle is not None
     outcomes = [asyncio.run(outcome_of(h, batches, most)) for h in (handle, partial(handle))]
     assert outcomes[0] == outcomes[1]
+
+
+_origins = st.builds(
+    lambda alias, cluster_id, via, more: (*alias, *cluster_id, *more, *via),
+    st.sampled_from([(), ((CLUSTER.encode(), b"A"),), ((CLUSTER.encode(), b"B"),)]),
+    st.sampled_from([(), ((CLUSTER_ID.encode(), b"a"),), ((CLUSTER_ID.encode(), b"c"),)]),
+    st.sampled_from([(), ((VIA.encode(), b"b,c"),), ((VIA.encode(), None),)]),
+    st.sampled_from([(), ((b"x", None), ("é".encode(), b"1"))]),
+)
+
+
+@given(
+    records=st.lists(
+        st.builds(replace, _records, headers=st.just(()) | _origins | st.just(((b"\xff", b""),))),
+        min_size=1,
+        max_size=20,
+    ),
+    cut=_cuts,
+    most=_limits,
+    ids=st.sampled_from([("", ""), ("a", "b"), ("", "b")]),
+    origins=st.sampled_from(["", "A", "c"]),
+)
+def test_headers_of_provenance(
+    records: list[Plain], cut: int, most: int, ids: tuple[str, str], origins: str
+) -> None:
+    settings = TransformSettings(provenance=True, origins=tuple(filter(None, [origins])))
+    handle = TopicTransforms(A_TO_B, settings, *ids).of(TopicName("t"), TopicName("A.t"))
+    assert isinstance(handle, ColumnHandle)
+    _both(handle.handle, handle, records, cut, most)
 
 
 @given(chain=_chains(), records=_some)

@@ -6,7 +6,7 @@ Importing this takes half a second.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -24,9 +24,13 @@ from flows.source.transform.message_handler import Handle, sparing_heartbeats
 from flows.source.transform.prepared_columns import ChangedRows, prepared_columns
 from mm2.core.handled_records import SourceRecord
 from mm2.core.internal_records import HEARTBEAT_SIZE, is_heartbeat
+from mm2.core.model import TopicName
 from mm2.core.transforms import TransformChain
 from mm2.core.transforms.arrow_function import Change, load_function
+from mm2.core.transforms.column_schema import rows_of
 from mm2.core.transforms.column_steps import on_columns
+from mm2.core.transforms.provenance import Provenance
+from mm2.core.transforms.provenance_columns import in_order, marked_columns
 from mm2.errors import TransformError
 
 _WORTH_IT: Final = 64
@@ -83,7 +87,7 @@ def sparing_columns(handle: ColumnHandle) -> ColumnHandle:
             return batch
         made = handle.change(batch.filter(pc.invert(beats)) if beats.true_count else batch)
         made = await made if isinstance(made, Awaitable) else made
-        return _in_order(made, batch.filter(beats)) if beats.true_count else made
+        return in_order(made, batch.filter(beats)) if beats.true_count else made
 
     async def prepare(records: Sequence[SourceRecord]) -> None:
         others = [each for each in records if not is_heartbeat(each.key, each.value)]
@@ -104,10 +108,28 @@ def _heartbeats_of(batch: pa.RecordBatch) -> pa.BooleanArray:
     return pa.array(found)
 
 
-def _in_order(made: pa.RecordBatch, beats: pa.RecordBatch) -> pa.RecordBatch:
-    """What was made of some rows, and others, in the order of their offsets."""
-    (rows,) = pa.Table.from_batches([made, beats]).combine_chunks().to_batches()
-    return rows.take(np.argsort(rows.column("offset").to_numpy(), kind="stable"))
+def with_provenance(
+    handle: Handle,
+    provenance: Provenance,
+    topic: TopicName,
+    left_out: Callable[[SourceRecord], None],
+) -> ColumnHandle:
+    """
+    Headers of provenance, as ``handle`` adds them to records one by one.
+
+    Args:
+        left_out: learns of the first row of a batch with records that are not copied.
+    """
+
+    def change(batch: pa.RecordBatch) -> pa.RecordBatch:
+        made = marked_columns(provenance, batch, topic)
+        if len(made) < len(batch):
+            missing = ~np.isin(batch.column("offset").to_numpy(), made.column("offset").to_numpy())
+            (first,) = rows_of(batch.slice(int(np.argmax(missing)), 1))
+            left_out(first)
+        return made
+
+    return ColumnHandle(handle, change, _WORTH_IT)
 
 
 def of_chain(chain: TransformChain, topic: str) -> Handle:

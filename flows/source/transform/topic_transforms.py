@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import structlog
@@ -83,18 +84,29 @@ class TopicTransforms:
         if provenance is None:
             return handle
         may_be_heartbeats = _may_hold_heartbeats(source)
+        left_out = partial(self._note_left_out, source)
 
         def mark(record: SourceRecord) -> SourceRecord | None:
             if may_be_heartbeats and is_heartbeat(record.key, record.value):
                 return record
             marked = provenance.marked(record, source)
-            if marked is None and not self._has_left_out:
-                self._has_left_out = True
-                where = {"topic": source, "partition": record.partition, "offset": record.offset}
-                log.info("source.origin_left_out", **where)
+            if marked is None:
+                left_out(record)
             return marked
 
-        return _with_provenance(mark, handle)
+        marking = _with_provenance(mark, handle)
+        if handle is not None or may_be_heartbeats:
+            return marking
+        from flows.source.transform.column_transforms import with_provenance  # noqa: PLC0415
+
+        return with_provenance(marking, provenance, source, left_out)
+
+    def _note_left_out(self, source: TopicName, record: SourceRecord) -> None:
+        """Says so once."""
+        if not self._has_left_out:
+            self._has_left_out = True
+            where = {"topic": source, "partition": record.partition, "offset": record.offset}
+            log.info("source.origin_left_out", **where)
 
     def _changes_of(self, source: TopicName, target: TopicName) -> Handle | None:
         chain, handle = self._chain, self._handle

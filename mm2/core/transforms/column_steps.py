@@ -62,12 +62,12 @@ def on_columns(steps: Sequence[Step]) -> ColumnChain | None:
 
 
 def _is_tombstone(_: RecordIsTombstone, batch: pa.RecordBatch) -> _Flags:
-    return _flags(batch.column("value").is_null())
+    return flags_of(batch.column("value").is_null())
 
 
 def _has_header(predicate: HasHeaderKey, batch: pa.RecordBatch) -> _Flags:
-    starts, items = _headers(batch)
-    counts = _sums(_flags(pc.equal(items.field(0), predicate.name)))
+    starts, items = headers_of(batch)
+    counts = sums_of(flags_of(pc.equal(items.field(0), predicate.name)))
     found: _Flags = counts[starts[1:]] > counts[starts[:-1]]
     return found
 
@@ -84,20 +84,20 @@ def _dropped(_: Filter, batch: pa.RecordBatch, chosen: _Flags) -> pa.RecordBatch
 
 
 def _with_header(transform: InsertHeader, batch: pa.RecordBatch, chosen: _Flags) -> pa.RecordBatch:
-    starts, items = _headers(batch)
+    starts, items = headers_of(batch)
     own = pa.array([{"key": transform.name, "value": transform.value}], items.type)
     order = np.insert(np.arange(len(items)), starts[1:][chosen], len(items))
     found = pa.concat_arrays([items, own]).take(pa.array(order))
-    return _with_headers(batch, starts + _sums(chosen), found)
+    return with_headers(batch, starts + sums_of(chosen), found)
 
 
 def _without_headers(
     transform: DropHeaders, batch: pa.RecordBatch, chosen: _Flags
 ) -> pa.RecordBatch:
-    starts, items = _headers(batch)
+    starts, items = headers_of(batch)
     names = pa.array(sorted(transform.names), pa.string())
-    stays = ~_flags(pc.is_in(items.field(0), names)) | ~np.repeat(chosen, np.diff(starts))
-    return _with_headers(batch, _sums(stays)[starts], items.filter(pa.array(stays)))
+    stays = ~flags_of(pc.is_in(items.field(0), names)) | ~np.repeat(chosen, np.diff(starts))
+    return with_headers(batch, sums_of(stays)[starts], items.filter(pa.array(stays)))
 
 
 def _renamed(transform: RegexRouter, batch: pa.RecordBatch, chosen: _Flags) -> pa.RecordBatch:
@@ -132,14 +132,15 @@ def _with_topics(
     return _with_column(batch, "topic", topics)
 
 
-def _headers(batch: pa.RecordBatch) -> tuple[_Numbers, pa.StructArray]:
+def headers_of(batch: pa.RecordBatch) -> tuple[_Numbers, pa.StructArray]:
     """Where the headers of each record begin and end among those of all."""
     column = batch.column("headers")
     starts = column.offsets.to_numpy().astype(np.int64)
     return starts - starts[0], column.values.slice(int(starts[0]), int(starts[-1] - starts[0]))
 
 
-def _with_headers(batch: pa.RecordBatch, starts: _Numbers, items: pa.StructArray) -> pa.RecordBatch:
+def with_headers(batch: pa.RecordBatch, starts: _Numbers, items: pa.StructArray) -> pa.RecordBatch:
+    """The same records with other headers, as ``headers_of`` returns them."""
     offsets = pa.array(starts.astype(np.int32))
     return _with_column(
         batch, "headers", pa.ListArray.from_arrays(offsets, items, type=HEADERS_TYPE)
@@ -151,11 +152,12 @@ def _with_column(batch: pa.RecordBatch, name: str, column: pa.Array) -> pa.Recor
     return batch.set_column(at, batch.schema.field(at), column)
 
 
-def _flags(column: pa.BooleanArray) -> _Flags:
+def flags_of(column: pa.BooleanArray) -> _Flags:
+    """A column without nulls."""
     return cast("_Flags", column.to_numpy(zero_copy_only=False))
 
 
-def _sums(flags: _Flags) -> _Numbers:
+def sums_of(flags: _Flags) -> _Numbers:
     """How many flags there are before each, and in all."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(flags)])
 

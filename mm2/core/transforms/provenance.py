@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from mm2.core.handled_records import Headers, SourceRecord, TargetRecord
 from mm2.core.model import SourceAndTarget, TopicName
@@ -27,6 +27,9 @@ _PARTITION: Final = "mm2.source.partition"
 _OFFSET: Final = "mm2.source.offset"
 _TIMESTAMP: Final = "mm2.source.timestamp"
 HEADERS: Final = (CLUSTER, _TOPIC, _PARTITION, _OFFSET, _TIMESTAMP, CLUSTER_ID, VIA)
+
+
+T = TypeVar("T")
 
 
 class RecordOrigin(NamedTuple):
@@ -80,17 +83,26 @@ class Provenance:
             return None
         if origin is not None:
             return self._passed_on(record, origin)
-        values = {
-            CLUSTER: self.flow.source,
-            _TOPIC: topic,
-            _PARTITION: str(record.partition),
-            _OFFSET: str(record.offset),
-            _TIMESTAMP: str(record.timestamp),
-            **({CLUSTER_ID: self.source_id} if self.source_id else {}),
-            **({VIA: ",".join(via)} if via else {}),
-        }
+        values = self.own_headers(
+            topic, str(record.partition), str(record.offset), str(record.timestamp)
+        )
+        if via:
+            values[VIA] = ",".join(via)
         own = tuple((name, value.encode()) for name, value in values.items())
         return record.replace(headers=(*_others(record.headers), *own))
+
+    def own_headers(
+        self, topic: TopicName, partition: T, offset: T, timestamp: T
+    ) -> dict[str, str | T]:
+        """What is said of records of the source, where single ones differ by these three."""
+        return {
+            CLUSTER: self.flow.source,
+            _TOPIC: topic,
+            _PARTITION: partition,
+            _OFFSET: offset,
+            _TIMESTAMP: timestamp,
+            **({CLUSTER_ID: self.source_id} if self.source_id else {}),
+        }
 
     def _origin(self, said: Mapping[str, str]) -> RecordOrigin | None:
         """The cluster that a record's headers name; None if they name none that is known."""
