@@ -34,7 +34,7 @@ from tests.support.records import (
     produce,
     produce_transaction,
 )
-from tests.support.topics import allow, asking
+from tests.support.topics import allow, asking, partition_counts
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(300)]
 
@@ -333,16 +333,16 @@ def test_no_checkpoint_leads_past_what_the_flow_back_has_not_told_of(
 ) -> None:
     """The same names both ways, and a topic of which the flow back has copied nothing yet."""
     scene = scenes["mutual"]
-    known, topic = scene.topic("known"), scene.topic("new")
+    known, group = scene.topic("known"), f"{scene.prefix}new"
     here, there = scene.source.bootstrap, scene.target.bootstrap
     back = replace(scene, alias=scene.other, other=scene.alias)
     scene.write(known, [0])
     scene.stand(f"{scene.prefix}known-1", known, 1)
     eventually(lambda: _checkpoints(scene, f"{scene.prefix}known-1"))
     assert back.run("flows", "stop").exit_code == 0
-    group = f"{scene.prefix}new"
     try:
-        create_topic(there, topic)
+        topic = scene.topic("new")
+        eventually(lambda: topic in partition_counts(scene.target))
         produce(there, topic, [Sample(value=b"b0")])
         scene.write(topic, [0])
         consume(there, topic, 2, timeout=70)
@@ -363,7 +363,8 @@ def test_records_that_have_not_come_from_the_other_side_are_not_skipped(
     scene = scenes["mutual"]
     topic, group = scene.topic("orders"), f"{scene.prefix}orders"
     here, there = scene.source.bootstrap, scene.target.bootstrap
-    create_topic(there, topic)
+    # The flow there creates it; who does it as well may come too late.
+    eventually(lambda: topic in partition_counts(scene.target))
     produce(there, topic, [Sample(value=b"b0")])
     consume(here, topic, 1, timeout=90)
     scene.write(topic, [0])
