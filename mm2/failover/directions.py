@@ -241,7 +241,7 @@ class ReverseMapping:
         return original is not None and self._translation.is_about(original, logs)
 
 
-class Way(NamedTuple):
+class PartitionDirection(NamedTuple):
     """
     How the offsets of a partition go.
 
@@ -255,7 +255,9 @@ class Way(NamedTuple):
     opposite: AgainstFlow | None = None
 
 
-def way_of(directions: Iterable[FlowDirection], where: TopicPartition) -> Way | None:
+def direction_of(
+    directions: Iterable[FlowDirection], where: TopicPartition
+) -> PartitionDirection | None:
     """
     The first direction that has a partition, with its destination; None if none has.
 
@@ -267,6 +269,6 @@ def way_of(directions: Iterable[FlowDirection], where: TopicPartition) -> Way | 
     onward = next((each for each in found if isinstance(each[0], WithFlow)), None)
     back = next((each for each in found if isinstance(each[0], AgainstFlow)), None)
     if onward is None or back is None or onward[1] != back[1]:
-        return Way(*found[0])
+        return PartitionDirection(*found[0])
     assert isinstance(back[0], AgainstFlow)  # noqa: S101 - chosen so
-    return Way(*onward, opposite=back[0])
+    return PartitionDirection(*onward, opposite=back[0])

@@ -26,7 +26,7 @@ class Pair:
     opposite: FlowConfig | None
 
     @property
-    def has_other_ways(self) -> bool:
+    def has_other_flows(self) -> bool:
         """
         Whether other flows may bring records to topics that have the same name on both sides.
 

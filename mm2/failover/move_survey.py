@@ -25,7 +25,7 @@ from mm2.core.model import ClusterAlias, GroupId, TopicPartition
 from mm2.core.translation.checkpoint_rules import CommittedOffset, offset_of
 from mm2.core.translation.group_sync_rules import compared
 from mm2.errors import NotAuthorized
-from mm2.failover.directions import OffsetMapping, Way, way_of
+from mm2.failover.directions import OffsetMapping, PartitionDirection, direction_of
 from mm2.failover.empty_ranges import FirstRecordQuery, OffsetRange, query_records, without_records
 from mm2.failover.move_route import MoveRoute
 from mm2.failover.offset_lookup import (
@@ -40,7 +40,7 @@ from mm2.failover.offset_lookup import (
 log = structlog.get_logger()
 
 _Committed: TypeAlias = Mapping[TopicPartition, CommittedOffset]
-_Ways: TypeAlias = Mapping[TopicPartition, Way]
+_Directions: TypeAlias = Mapping[TopicPartition, PartitionDirection]
 
 
 class MoveSurvey:
@@ -71,7 +71,7 @@ class MoveSurvey:
         return sorted(await self._returning(reading) if self._route.is_back else reading)
 
     def _is_mirrored(self, where: TopicPartition) -> bool:
-        return way_of(self._route.directions, where) is not None
+        return direction_of(self._route.directions, where) is not None
 
     async def _returning(self, committed: Mapping[str, _Committed]) -> list[str]:
         origin, destination = self._route.origin, self._route.destination
@@ -92,15 +92,15 @@ class MoveSurvey:
         """
         origin, destination = self._route.origin, self._route.destination
         committed = all_answers(await origin.admin.list_offsets_of_groups(groups))
-        ways = {
-            where: way
+        directions = {
+            where: direction
             for offsets in committed.values()
             for where in offsets
-            if (way := way_of(self._route.directions, where)) is not None
+            if (direction := direction_of(self._route.directions, where)) is not None
         }
         states = await group_states(groups, origin, destination)
         current = all_answers(await destination.admin.list_offsets_of_groups(groups))
-        partitions = await self._partitions(await self._lookups(committed, current, ways))
+        partitions = await self._partitions(await self._lookups(committed, current, directions))
         found: dict[str, list[MovingPartition]] = {group: [] for group in groups}
         for each in await self._compared(partitions):
             found[each.group or ""].append(each)
@@ -108,7 +108,7 @@ class MoveSurvey:
             replace(
                 states[group],
                 partitions=tuple(found[group]),
-                not_mirrored=tuple(sorted(committed[group].keys() - ways.keys())),
+                not_mirrored=tuple(sorted(committed[group].keys() - directions.keys())),
             )
             for group in sorted(groups)
         ]
@@ -125,30 +125,30 @@ class MoveSurvey:
         self,
         committed: Mapping[str, _Committed],
         current: Mapping[str, _Committed],
-        ways: _Ways,
+        directions: _Directions,
     ) -> list[OffsetLookup]:
-        used = dict.fromkeys(each.direction for each in ways.values())
+        used = dict.fromkeys(each.direction for each in directions.values())
         mappings = {direction: await direction.read() for direction in used}
-        against = dict.fromkeys(each.opposite for each in ways.values() if each.opposite)
+        against = dict.fromkeys(each.opposite for each in directions.values() if each.opposite)
         opposites = {direction: await direction.read() for direction in against}
         # Now what is known to be copied is there, and positions are not beyond the ends.
-        here = await log_ranges(self._route.origin, ways)
-        destinations = {where: way.destination for where, way in ways.items()}
+        here = await log_ranges(self._route.origin, directions)
+        destinations = {where: each.destination for where, each in directions.items()}
         there = await log_ranges(self._route.destination, set(destinations.values()))
         ids = await self._route.ids(destinations)
 
         def lookup(group: str, where: TopicPartition, commit: CommittedOffset) -> OffsetLookup:
-            way, origin_log = ways[where], here.get(where, (0, commit.offset))
-            mapping, to = mappings[way.direction], way.destination
+            known, origin_log = directions[where], here.get(where, (0, commit.offset))
+            mapping, to = mappings[known.direction], known.destination
 
-            def is_about(known: OffsetMapping) -> bool:
-                return where not in here or known.is_about(where, ids[where], origin_log[1])
+            def is_about(mapped: OffsetMapping) -> bool:
+                return where not in here or mapped.is_about(where, ids[where], origin_log[1])
 
-            opposite = None if way.opposite is None else opposites[way.opposite]
+            opposite = None if known.opposite is None else opposites[known.opposite]
             return OffsetLookup(
                 group=GroupId(group),
                 origin=where,
-                direction=way.direction,
+                direction=known.direction,
                 mapping=mapping,
                 destination=to,
                 commit=commit,
@@ -157,14 +157,14 @@ class MoveSurvey:
                 target_offset=offset_of(current[group].get(to)),
                 is_same_log=is_about(mapping),
                 opposite=None if opposite is None else Opposite(opposite, is_about(opposite)),
-                has_other_ways=to.topic == where.topic and self._route.pair.has_other_ways,
+                has_other_flows=to.topic == where.topic and self._route.pair.has_other_flows,
             )
 
         return [
             lookup(group, where, commit)
             for group, offsets in committed.items()
             for where, commit in sorted(offsets.items())
-            if where in ways
+            if where in directions
         ]
 
     async def _partitions(self, lookups: list[OffsetLookup]) -> list[MovingPartition]:

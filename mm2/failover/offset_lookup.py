@@ -41,7 +41,7 @@ class OffsetLookup:
         is_same_log: whether ``mapping`` may be about these logs, and not about former ones.
         opposite: what is known of the flow that copies the same partition the other way; None if
             there is none.
-        has_other_ways: whether flows that are not known may bring records to either side.
+        has_other_flows: whether flows that are not known may bring records to either side.
     """
 
     group: GroupId
@@ -55,7 +55,7 @@ class OffsetLookup:
     target_offset: int | None
     is_same_log: bool = True
     opposite: Opposite | None = None
-    has_other_ways: bool = False
+    has_other_flows: bool = False
 
     @property
     def offset(self) -> int:
@@ -123,7 +123,7 @@ def moving_partition(lookup: OffsetLookup, nearest: Nearest | None) -> MovingPar
         exists=lookup.destination_log is not None,
         read_again=both.read_again,
         is_opposite_known=both.is_known,
-        has_other_ways=lookup.has_other_ways,
+        has_other_flows=lookup.has_other_flows,
     )
 
 

@@ -88,7 +88,7 @@ class UnplannedSurvey:
             found.append(
                 replace(
                     states[group],
-                    partitions=tuple(map(self._with_other_ways, partitions)),
+                    partitions=tuple(map(self._with_other_flows, partitions)),
                     not_mirrored=tuple(sorted(where for where in known if where not in logs)),
                     unplaced=tuple(sorted(unplaced)),
                     without_checkpoint=without_checkpoint,
@@ -96,10 +96,10 @@ class UnplannedSurvey:
             )
         return found
 
-    def _with_other_ways(self, partition: MovingPartition) -> MovingPartition:
+    def _with_other_flows(self, partition: MovingPartition) -> MovingPartition:
         pair, topic = self._route.pair, partition.destination.topic
         keeps_name = build_policy(pair.flow.source.properties).upstream_topic(topic) == topic
-        return replace(partition, has_other_ways=keeps_name and pair.has_other_ways)
+        return replace(partition, has_other_flows=keeps_name and pair.has_other_flows)
 
     async def last_contact_ms(self, last: GroupCheckpoints) -> int | None:
         """

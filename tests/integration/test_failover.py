@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from click.testing import CliRunner
 
-from mm2.cli.mm2 import main
 from mm2.core.topics.acls import AclBinding, AclOperation
 from tests.support.cluster import Cluster
 from tests.support.eventually import eventually
@@ -34,17 +30,13 @@ from tests.support.records import (
     produce,
     produce_transaction,
 )
-from tests.support.topics import allow, asking, partition_counts
+from tests.support.topics import allow, asking
 
 pytestmark = [pytest.mark.broker, pytest.mark.timeout(300)]
 
 
-_KINDS = ("both", "mutual", "same", "whole")
-"""
-Flows: there and back, the same of topics that keep their names, one way of such topics, and one
-that is moved as a whole.
-"""
-_TWO_WAYS = ("both", "mutual")
+_KINDS = ("both", "same", "whole")
+"""Flows: there and back, of topics that keep their names, and one that is moved as a whole."""
 
 
 @pytest.fixture(scope="module")
@@ -74,30 +66,18 @@ def scenes(
             f"{source}->{target}.groups": f"{kind}-{unique}.*",
             f"{source}.consumer.isolation.level": "read_committed",
         }
-    for kind in _TWO_WAYS:
-        source, target = aliases[kind]
-        settings |= {
-            f"{target}->{source}.enabled": "true",
-            f"{target}->{source}.emit.heartbeats.enabled": "true",
-            f"{target}->{source}.topics": f"{kind}-{unique}.*",
-            f"{target}->{source}.groups": f"{kind}-{unique}.*",
-        }
-    source, target = aliases["mutual"]
-    for flow in (f"{source}->{target}", f"{target}->{source}"):
-        settings |= {
-            f"{flow}.replication.policy.class": "IdentityReplicationPolicy",
-            f"{flow}.provenance.headers.enabled": "true",
-        }
+    source, target = aliases["both"]
     settings |= {
+        f"{target}->{source}.enabled": "true",
+        f"{target}->{source}.emit.heartbeats.enabled": "true",
+        f"{target}->{source}.topics": f"both-{unique}.*",
+        f"{target}->{source}.groups": f"both-{unique}.*",
         f"{'->'.join(aliases['same'])}.replication.policy.class": "IdentityReplicationPolicy",
         f"{aliases['whole'][1]}.exactly.once.source.support": "enabled",
     }
     folder = tmp_path_factory.mktemp("failover")
     with Mirror(folder, properties(clusters, settings)) as mirror:
-        eventually(
-            lambda: mirror.text().count("flow.assigned") >= len(_KINDS) + len(_TWO_WAYS),
-            timeout=150,
-        )
+        eventually(lambda: mirror.text().count("flow.assigned") >= len(_KINDS) + 1, timeout=150)
         yield {
             kind: Scene(
                 mirror.file,
@@ -105,7 +85,7 @@ def scenes(
                 cluster_b,
                 *aliases[kind],
                 f"{kind}-{unique}-",
-                is_renamed=kind not in ("mutual", "same"),
+                is_renamed=kind != "same",
             )
             for kind in _KINDS
         }
@@ -326,95 +306,6 @@ def test_a_group_comes_back_to_topics_that_keep_their_names(scenes: dict[str, Sc
     scene.ok("failback", "execute", "--group", group, "--execute")
     assert read_on(here, group, topic, 3) == [b"7", b"8", b"9"]
     assert "further there" in scene.refused("failback", "execute", "--group", group, "--execute")
-
-
-def test_no_checkpoint_leads_past_what_the_flow_back_has_not_told_of(
-    scenes: dict[str, Scene],
-) -> None:
-    """The same names both ways, and a topic of which the flow back has copied nothing yet."""
-    scene = scenes["mutual"]
-    known, group = scene.topic("known"), f"{scene.prefix}new"
-    here, there = scene.source.bootstrap, scene.target.bootstrap
-    back = replace(scene, alias=scene.other, other=scene.alias)
-    scene.write(known, [0])
-    scene.stand(f"{scene.prefix}known-1", known, 1)
-    eventually(lambda: _checkpoints(scene, f"{scene.prefix}known-1"))
-    assert back.run("flows", "stop").exit_code == 0
-    try:
-        topic = scene.topic("new")
-        eventually(lambda: topic in partition_counts(scene.target))
-        produce(there, topic, [Sample(value=b"b0")])
-        scene.write(topic, [0])
-        consume(there, topic, 2, timeout=70)
-        scene.stand(group, topic, 1)
-        scene.stand(f"{scene.prefix}known-2", known, 1)
-        eventually(lambda: _checkpoints(scene, f"{scene.prefix}known-2"))
-        assert _checkpoints(scene, group) == []
-    finally:
-        assert back.run("flows", "resume").exit_code == 0
-    consume(here, topic, 2, timeout=70)
-    assert eventually(lambda: _checkpoints(scene, group)) == [0], "b0 is unread"
-
-
-def test_records_that_have_not_come_from_the_other_side_are_not_skipped(
-    scenes: dict[str, Scene],
-) -> None:
-    """The same names both ways: while the flow back stands still, a group goes on before them."""
-    scene = scenes["mutual"]
-    topic, group = scene.topic("orders"), f"{scene.prefix}orders"
-    here, there = scene.source.bootstrap, scene.target.bootstrap
-    # The flow there creates it; who does it as well may come too late.
-    eventually(lambda: topic in partition_counts(scene.target))
-    produce(there, topic, [Sample(value=b"b0")])
-    consume(here, topic, 1, timeout=90)
-    scene.write(topic, [0])
-    consume(there, topic, 2, timeout=70)
-    back = replace(scene, alias=scene.other, other=scene.alias)
-    assert back.run("flows", "stop").exit_code == 0
-    try:
-        produce(there, topic, [Sample(value=b"b1")])
-        scene.write(topic, [1])
-        consume(there, topic, 4, timeout=70)
-        assert [each.value for each in committed(here, topic)] == [b"b0", b"0", b"1"]
-        scene.stand(group, topic, 3)
-        moved = scene.ok("failover", "execute", "--group", group, "--execute")
-        assert not any(row["exact"] for row in moved["offsets"])
-        assert "the lower of both translations" in " ".join(c["reason"] for c in moved["checks"])
-        assert b"b1" in read_on(there, group, topic, 4 - stands(there, group, topic))
-    finally:
-        assert back.run("flows", "resume").exit_code == 0
-    consume(here, topic, 4, timeout=70)
-    scene.stand(f"{group}-later", topic, 4)
-    assert _exact_plan(scene, f"{group}-later") == 4
-
-
-def test_a_side_that_writes_nothing_costs_no_exactness(scenes: dict[str, Scene]) -> None:
-    """The same names both ways: the flow back tells that it leaves out all there is."""
-    scene = scenes["mutual"]
-    topic, group = scene.topic("one-sided"), f"{scene.prefix}one-sided"
-    scene.write(topic, range(5))
-    consume(scene.target.bootstrap, topic, 5, timeout=90)
-    scene.stand(group, topic, 3)
-    assert _exact_plan(scene, group) == 3
-
-
-def _checkpoints(scene: Scene, group: str) -> list[int]:
-    """The offsets on the target of a group's checkpoints."""
-    words = ["checkpoints", str(scene.file), "--flow", scene.flow, "--group", group]
-    shown = CliRunner().invoke(main, [*words, "--format", "json"], catch_exceptions=False)
-    return [row["downstream"] for row in json.loads(shown.stdout)] if shown.exit_code == 0 else []
-
-
-def _exact_plan(scene: Scene, group: str) -> int:
-    """Where a group of one partition would go on, once that is known exactly."""
-
-    def rows() -> list[dict[str, object]]:
-        shown = scene.run("failover", "plan", "--group", group, "--format", "json")
-        found: list[dict[str, object]] = json.loads(shown.stdout)["offsets"]
-        return found
-
-    (row,) = eventually(rows, until=lambda each: bool(each) and bool(each[0]["exact"]), timeout=90)
-    return int(str(row["new"]))
 
 
 @contextmanager

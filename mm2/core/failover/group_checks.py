@@ -111,24 +111,24 @@ def _partition_checks(group: str, part: MovingPartition, *, planned: bool) -> It
         )
     else:
         yield _translation(subject, part, planned=planned)
-    if part.has_other_ways:
-        yield _other_ways(subject, planned=planned)
+    if part.has_other_flows:
+        yield _other_flows(subject, planned=planned)
     if part.is_known:
         yield from _log_checks(subject, part)
     if part.target_offset is not None and part.target_offset > part.new_offset:
         yield _setting_back(subject, part, part.target_offset)
 
 
-def _other_ways(subject: str, *, planned: bool) -> Check:
+def _other_flows(subject: str, *, planned: bool) -> Check:
     sentence = (
         "records of other clusters may come to this topic by flows that have no part in this: "
         "headers of provenance are on, and the file has no flow back, or one that names origins"
     )
     cost = "those that the group has not read may never be read"
     if not planned:
-        return Check.caution("other-ways", subject, sentence, cost=cost)
+        return Check.caution("other-flows", subject, sentence, cost=cost)
     remedy = "if only the flow back is missing, use a file that has both, under their aliases"
-    return Check.no_go("other-ways", subject, sentence, remedy=remedy, cost=cost)
+    return Check.no_go("other-flows", subject, sentence, remedy=remedy, cost=cost)
 
 
 _KEEPS: Final = {

@@ -56,7 +56,7 @@ class MovingPartition(GroupPartition):
         read_again: if another flow copies it the other way, records that may come again though
             all is known.
         is_opposite_known: whether it is known what the group has read of such a flow's copies.
-        has_other_ways: whether flows that are not known here may bring records to either side.
+        has_other_flows: whether flows that are not known here may bring records to either side.
     """
 
     destination: TopicPartition
@@ -69,7 +69,7 @@ class MovingPartition(GroupPartition):
     is_synced: bool = False
     read_again: int = 0
     is_opposite_known: bool = True
-    has_other_ways: bool = False
+    has_other_flows: bool = False
 
     @property
     def mapped_offset(self) -> int:

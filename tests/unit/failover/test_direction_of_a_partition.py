@@ -10,7 +10,7 @@ from mm2.config.flow_config import flow_config
 from mm2.config.mirror_maker_config import MirrorMakerConfig
 from mm2.config.text.properties import load
 from mm2.core.model import ClusterAlias, SourceAndTarget, TopicName, TopicPartition
-from mm2.failover.directions import AgainstFlow, FlowDirection, WithFlow, way_of
+from mm2.failover.directions import AgainstFlow, FlowDirection, WithFlow, direction_of
 from mm2.failover.move_route import Pair, pair_of
 from mm2.kafka.admin import Admin
 from mm2.kafka.flow_clusters import FlowClusters
@@ -45,7 +45,7 @@ def _back(pair: Pair) -> list[FlowDirection]:
 
 
 def _goes(directions: list[FlowDirection], topic: str) -> str | None:
-    way = way_of(directions, TopicPartition(TopicName(topic), 2))
+    way = direction_of(directions, TopicPartition(TopicName(topic), 2))
     if way is None:
         return None
     kind = "with" if isinstance(way.direction, WithFlow) else "against"

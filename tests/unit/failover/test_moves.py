@@ -147,7 +147,7 @@ def test_after_a_disaster_other_ways_of_records_are_told(tmp_path: Path) -> None
         route = forth(tmp_path, _source(), target, Known(), *more)
         (found,) = asyncio.run(UnplannedSurvey(route).read(["g"], last, 2))
         verdicts = {each.name: each.verdict for each in group_checks(found, planned=False)}
-        assert verdicts.get("other-ways") is (Verdict.CAUTION if headers in more else None)
+        assert verdicts.get("other-flows") is (Verdict.CAUTION if headers in more else None)
 
 
 def test_copies_that_a_group_is_not_placed_in_are_named(tmp_path: Path) -> None:

@@ -191,7 +191,7 @@ async def test_a_flow_that_may_be_in_another_file_is_asked_for(
     scene.b.put("g", {T: 3})
     way = back if is_back else forth
     route = way(tmp_path, scene.a, scene.b, known, IDENTITY, HEADERS)
-    assert await _is_asked_for_other_ways(route, scene)
+    assert await _is_asked_for_other_flows(route, scene)
 
 
 @pytest.mark.parametrize("flow", ["A->B", "B->A"])
@@ -200,14 +200,14 @@ async def test_origins_that_come_by_other_flows_are_not_accounted_for(
 ) -> None:
     """A third cluster's records may be on both sides, by flows that have no part in the move."""
     scene = Scene(tmp_path, 3, told(T, 0, 4, (0, 1, 1)))
-    assert not await _is_asked_for_other_ways(scene.route, scene)
+    assert not await _is_asked_for_other_flows(scene.route, scene)
     scene.more = (f"{flow}.provenance.origins = {flow[0]}",)
-    assert await _is_asked_for_other_ways(scene.route, scene)
+    assert await _is_asked_for_other_flows(scene.route, scene)
 
 
-async def _is_asked_for_other_ways(route: MoveRoute, scene: Scene) -> bool:
+async def _is_asked_for_other_flows(route: MoveRoute, scene: Scene) -> bool:
     (group,) = await MoveSurvey(route, FirstRecordQuery(scene.a, scene.b)).read(["g"])
-    checks = [each for each in group_checks(group, planned=True) if each.name == "other-ways"]
+    checks = [each for each in group_checks(group, planned=True) if each.name == "other-flows"]
     assert all(each.verdict is Verdict.NO_GO and each.cost for each in checks)
     return bool(checks)
 
