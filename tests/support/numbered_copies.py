@@ -55,11 +55,20 @@ class NumberedCopies:
     def check_that_all_came(self) -> int:
         """Waits for all, which must be in order; how many came twice."""
         total = self.traffic.sent[self._topic]
-        self._reader.wait(total)
+        eventually(self._missing, until=lambda missing: not any(missing), timeout=_GOES_ON_WITHIN_S)
         self._reader.catch_up()
         found = [list(dict.fromkeys(each)) for each in self._reader.found]
         assert found == [list(range(first, total, PARTITIONS)) for first in range(PARTITIONS)]
         return sum(map(len, self._reader.found)) - total
+
+    def _missing(self) -> list[list[int]]:
+        """What has not come yet, by partition."""
+        total = self.traffic.sent[self._topic]
+        self._reader.count()
+        return [
+            sorted(set(range(number, total, PARTITIONS)).difference(found))
+            for number, found in enumerate(self._reader.found)
+        ]
 
     def check_that_all_came_once(self) -> None:
         """Waits for all, which must be in order and there once."""

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from confluent_kafka import Producer
+from confluent_kafka import KafkaError, Message, Producer
 
 _PAUSE_S = 0.01
 
@@ -38,6 +38,7 @@ class Traffic:
         self._at_once = at_once
         self._keys = keys
         self._stop = threading.Event()
+        self._failed: list[str] = []
         self.sent = dict.fromkeys(topics, 0)
 
     @contextmanager
@@ -51,6 +52,11 @@ class Traffic:
             self._stop.set()
             thread.join()
         assert self._producer.flush(120) == 0
+        assert self._failed == []
+
+    def _delivered(self, error: KafkaError | None, message: Message) -> None:
+        if error is not None:
+            self._failed.append(f"{message.topic()}-{message.partition()}: {error}")
 
     def _write(self) -> None:
         while not self._stop.wait(_PAUSE_S):
@@ -59,7 +65,11 @@ class Traffic:
                 for number in range(first, first + self._at_once):
                     key = None if self._keys is None else b"%d" % (number % self._keys)
                     self._producer.produce(
-                        topic, value=b"%d" % number, key=key, partition=number % partitions
+                        topic,
+                        value=b"%d" % number,
+                        key=key,
+                        partition=number % partitions,
+                        on_delivery=self._delivered,
                     )
                 self.sent[topic] += self._at_once
             self._producer.poll(0)
