@@ -297,6 +297,9 @@ EVENTS: Final = {
     "up is not fenced.",
     "source.transaction_aborted": "A task ended while a transaction was open; readers of committed "
     "records see nothing of it, and it is mirrored again.",
+    "source.transaction_delayed": "A coordinator of the target does not let a transaction go on "
+    "for 10 s, and why: its partitions wait. It is asked again.",
+    "source.transaction_resumed": "A transaction that was delayed goes on.",
     "source.fetch_failed": "A fetch from a source broker failed; it is tried again.",
     "source.gap_closed": "Something missing that was reported as open is over.",
     "source.gap_found": "Data are missing between the source and its copy: kind, offsets, and "

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
+import structlog
 from aiokafka.client import CoordinationType
 from aiokafka.protocol.transaction import (
     AddOffsetsToTxnRequest,
@@ -26,11 +27,16 @@ from mm2.kafka.wire.error_codes import FENCED, Code, code_name
 from mm2.kafka.wire.identity import ProducerIdentity
 from mm2.kafka.wire.wire_client import WireClient
 
+log = structlog.get_logger()
+
 T = TypeVar("T")
 
 _PAUSE_S: Final = 0.2
 _PAUSE_CONCURRENT_S: Final = 0.005
 """The transaction before is being completed, which takes milliseconds."""
+
+_REPORTED_AFTER_S: Final = 10.0
+"""A coordinator that lets its transactions wait for so long is reported."""
 
 _MOVED: Final = frozenset(
     {
@@ -96,6 +102,8 @@ class TransactionalProducer:
         self._identity = identity
         self._group = group
         self._nodes: dict[CoordinationType, int] = {}
+        self._delayed_since: dict[CoordinationType, float] = {}
+        self._is_reported = False
 
     async def add_partitions(
         self, partitions: Collection[TopicPartition]
@@ -149,9 +157,10 @@ class TransactionalProducer:
         while True:
             answer = await self._ask(CoordinationType.TRANSACTION, request)
             code = Code.NETWORK_EXCEPTION if answer is None else answer.error_code
-            if code == Code.NONE:
-                return
             if code not in _AGAIN:
+                self._answered(CoordinationType.TRANSACTION)
+                if code == Code.NONE:
+                    return
                 raise self._failure(code, what)
             await self._pause(CoordinationType.TRANSACTION, code)
 
@@ -161,6 +170,7 @@ class TransactionalProducer:
             answer = await self._ask(kind, request)
             codes = {} if answer is None else _codes_in(answer.errors)
             if answer is not None and not _AGAIN.intersection(codes.values()):
+                self._answered(kind)
                 return codes
             again = (code for code in codes.values() if code in _AGAIN)
             await self._pause(kind, next(again, Code.NETWORK_EXCEPTION))
@@ -186,8 +196,21 @@ class TransactionalProducer:
     async def _pause(self, kind: CoordinationType, code: int) -> None:
         if code in _MOVED:
             self._nodes.pop(kind, None)
+        now = asyncio.get_running_loop().time()
+        waited_s = now - self._delayed_since.setdefault(kind, now)
+        if waited_s >= _REPORTED_AFTER_S and not self._is_reported:
+            self._is_reported = True
+            error = code_name(code)
+            log.warning("source.transaction_delayed", error=error, waited_s=round(waited_s))
         is_soon = code == Code.CONCURRENT_TRANSACTIONS
         await asyncio.sleep(_PAUSE_CONCURRENT_S if is_soon else _PAUSE_S)
+
+    def _answered(self, kind: CoordinationType) -> None:
+        """A coordinator has answered for good."""
+        self._delayed_since.pop(kind, None)
+        if self._is_reported and not self._delayed_since:
+            self._is_reported = False
+            log.info("source.transaction_resumed")
 
     def _failure(self, code: int, what: str) -> Exception:
         where = f"{what} on {self.alias}: {code_name(code)}"
