@@ -182,5 +182,6 @@ class AssignedPartitions:
             budget=self.budget,
             fetcher=self.fetcher,
             errors=self.error_policy,
+            went_back=partial(self.committer.went_back, mirrored),
         )
         return mirrored

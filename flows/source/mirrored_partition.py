@@ -11,7 +11,8 @@ from flows.source.commit.commit_progress import CommitProgress
 from flows.source.fetch.fetch_state import FetchState, ValidationState
 from flows.source.monitor.remote_state import FoundGaps, RemoteState
 from flows.source.send.outgoing_batch import OutgoingBatch
-from flows.source.send.send_queue import PartitionSender, RoutedCopies
+from flows.source.send.routed_copies import RoutedCopies
+from flows.source.send.send_queue import PartitionSender
 from flows.source.transform.message_handler import Handle
 from mm2.core.batch_stats import BatchStats
 from mm2.core.model import NO_OFFSET, TopicPartition
@@ -61,8 +62,7 @@ class MirroredPartition:
         """
         Records that the source has and the target does not.
 
-        Counted in offsets. When nothing is under way, what was skipped (transaction markers,
-        aborted records) is not counted as missing.
+        Counted in offsets; what was skipped is not missing when nothing is under way.
         """
         if self.fetch.end == NO_OFFSET:
             return 0

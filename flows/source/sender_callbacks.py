@@ -18,12 +18,14 @@ def take_answers(
     budget: MemoryBudget,
     fetcher: Fetcher,
     errors: ErrorPolicy,
+    went_back: Callable[[], None] = lambda: None,
 ) -> None:
     """
     Has the sender of a partition report to it; whoever had the sender before is not told any more.
 
     Args:
         appended: called last, for each batch that the target has.
+        went_back: called when batches must be sent again.
     """
     sender = mirrored.sender
 
@@ -35,6 +37,7 @@ def take_answers(
 
     def dropped(batches: Sequence[OutgoingBatch]) -> None:
         budget.release(mirrored.dropped(batches))
+        went_back()
         fetcher.acknowledged()
 
     def refused(batch: OutgoingBatch, code: int) -> SendState:

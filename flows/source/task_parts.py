@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Final
 
 from flows.source.assigned_partitions import AssignedPartitions
 from flows.source.commit.committer import make_committer
@@ -34,10 +33,6 @@ from mm2.kafka.wire.requests.fetch import FetchedPartition
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.protocol.bundle_spec import BundleSpec
 from mm2.protocol.progress_records import LoadProgress, PaceProgress
-
-_ELSEWHERE: Final = (
-    "with exactly.once.source.support a transform may send records to the partition's copy only"
-)
 
 
 class TaskParts:
@@ -137,7 +132,6 @@ class TaskParts:
             admin=Admin(spec.flow.target, spec.target),
             replication_factor=spec.transforms.replication_factor,
             own_topics=spec.own_topics,
-            reason="" if spec.exactly_once is None else _ELSEWHERE,
         )
         self.record_stage = RecordStage(
             self.producer,
@@ -148,6 +142,7 @@ class TaskParts:
             policy=policy,
             freed=self._freed,
             routes=routes,
+            commits=None if spec.exactly_once is None else self.committer,
         )
         self.gap_detection = GapDetection(
             spec,

@@ -3,7 +3,8 @@ Exactly once against a cluster in memory that loses, delays and refuses as hypot
 tasks are killed at any moment.
 
 Whatever happens, readers of committed records see each record once, in order, and the positions in
-both places are those of the last of them, or of the last marker behind it (KIP-618, KIP-656).
+both places are those of the last of them, or of the last marker behind it (KIP-618, KIP-656). So do
+those of a topic to which transforms send some records of all partitions, or copies of them.
 """
 
 from __future__ import annotations
@@ -18,16 +19,22 @@ from hypothesis import strategies as st
 
 from flows.source.commit.positions_topic import PositionsTopic
 from flows.source.commit.transactional_commits import ExactlyOnceCommitter
+from flows.source.fetch.memory_budget import MemoryBudget
+from flows.source.forward.error_policy import ErrorPolicy
+from flows.source.forward.merge_batches import MergePolicy
+from flows.source.forward.record_body import DecodedRecord, keyed_body
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.outgoing_batch import OutgoingBatch
 from flows.source.send.producer import Producer
 from flows.source.send.send_queue import PartitionSender
 from flows.source.send.transaction_gate import TransactionGate
+from flows.source.transform.changed_batches import ChangedBatches, CollectedRecords, RecordCopies
 from mm2.core.model import ClusterAlias, GroupId, TopicName, TopicPartition
 from mm2.core.positions.exactly_once import Boundary
 from mm2.core.positions.stored_positions import newest_records
 from mm2.errors import FlowError, root_cause
 from mm2.kafka.logs.records import Record
+from mm2.kafka.wire.compression import UNCOMPRESSED
 from mm2.kafka.wire.transactional_producer import TransactionalProducer
 from mm2.kafka.wire.wire_client import WireClient
 from mm2.protocol.bundle_spec import ExactlyOnceSpec
@@ -38,6 +45,9 @@ from tests.support.virtual_time import run
 
 _A = ClusterAlias("A")
 _POSITIONS = TopicName("positions")
+_JOINT = TopicPartition(TopicName("joint"), 1)
+"""Where records go that are routed, of all partitions."""
+
 _LATE_S = 0.5
 """By then all that a task has sent has arrived."""
 
@@ -56,8 +66,12 @@ class _Task:
         logs: Sequence[int],
         most_s: float,
         spoils: Sequence[float] = (),
+        *,
+        is_spread: bool = False,
     ) -> None:
         self._cluster = cluster
+        self._is_spread = is_spread
+        self._joint = PartitionSender(_JOINT, merges=True)
         self._logs = logs
         self._spoils = spoils
         self.settled: list[OutgoingBatch] = []
@@ -80,6 +94,14 @@ class _Task:
             partitions=self.partitions,
             on_settled=self._settle,
         )
+        self._batches = ChangedBatches(
+            self._producer,
+            MemoryBudget(1 << 20),
+            cast("ErrorPolicy", None),
+            MergePolicy(most_bytes=40),
+            lambda _: None,
+            commits=self.transactions,
+        )
         found = _positions(cluster)
         for number in range(len(logs)):
             self._take_on(number, found)
@@ -100,6 +122,7 @@ class _Task:
 
         def dropped(batches: Sequence[OutgoingBatch]) -> None:
             mirrored.dropped(batches)
+            self.transactions.went_back(mirrored)
 
         mirrored.sender.on_ack, mirrored.sender.on_dropped = appended, dropped
         self.partitions[source] = mirrored
@@ -157,11 +180,24 @@ class _Task:
             elif count:
                 offsets = list(filter(_is_record, range(at, at + count)))
                 records = [Plain(offset=n, value=b"%d" % at) for n, at in enumerate(offsets)]
-                if records:
+                if self._is_spread:
+                    self._spread(mirrored, range(at, at + count))
+                elif records:
                     self._producer.send(mirrored.sender, write_batch(records), offsets)
                 mirrored.fetch.move_to(at + count)
                 mirrored.advance_past_skipped()
             await asyncio.sleep(0.01 + 0.02 * (at % 2))
+
+    def _spread(self, mirrored: MirroredPartition, offsets: range) -> None:
+        """As the stage of transforms does, with routers."""
+        collected, source = CollectedRecords(offsets.start, UNCOMPRESSED), mirrored.source.partition
+        for offset in filter(_is_record, offsets):
+            own = [_copy(offset, b"%d" % offset)] if _is_copied(offset) else []
+            joint = [_copy(offset, b"%d %d" % (source, offset))] if _is_routed(offset) else []
+            copies = RecordCopies(own, [(self._joint, copy) for copy in joint])
+            self._batches.collect(mirrored, collected, offset, copies)
+        self._batches.send(mirrored, collected, offsets.stop)
+        mirrored.fetch.hand_on(None)
 
     async def _pass_over(self, mirrored: MirroredPartition, at: int) -> None:
         """As the error policy does where records that fail are only logged."""
@@ -176,6 +212,20 @@ class _Task:
 def _is_record(offset: int) -> bool:
     """The others are markers of the source's own transactions, or fail."""
     return offset % 4 not in {0, 3} and not _fails(offset)
+
+
+def _is_routed(offset: int) -> bool:
+    """Whether a copy of a record goes to the joint topic, where records are spread."""
+    return offset % 3 > 0
+
+
+def _is_copied(offset: int) -> bool:
+    """Whether a record goes to its partition's copy, where records are spread."""
+    return offset % 3 < 2
+
+
+def _copy(offset: int, value: bytes) -> DecodedRecord:
+    return DecodedRecord(offset, 1, keyed_body(b"", value))
 
 
 def _fails(offset: int) -> bool:
@@ -208,17 +258,18 @@ async def _mirror(
     spoils: Sequence[float],
     *,
     verifies: bool,
+    is_spread: bool = False,
 ) -> TransactionalCluster:
     remotes = [TopicPartition(TopicName("t"), number) for number in range(len(logs))]
     internal = [TopicPartition(_POSITIONS, number) for number in range(2)]
     upcoming = iter(troubles)
     cluster = TransactionalCluster(
-        [(where, where.partition % 2) for where in (*remotes, *internal)],
+        [(where, where.partition % 2) for where in (*remotes, *internal, _JOINT)],
         lambda: next(upcoming, Trouble.NONE),
         verifies=verifies,
     )
     for within_s, is_sudden in kills:
-        task = _Task(cluster, logs, most_s, spoils)
+        task = _Task(cluster, logs, most_s, spoils, is_spread=is_spread)
         killed = asyncio.create_task(task.run(None), name="task")
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(killed), within_s)
@@ -228,7 +279,7 @@ async def _mirror(
         await asyncio.gather(killed, return_exceptions=True)
         await asyncio.sleep(0 if is_sudden else _LATE_S)
     async with asyncio.timeout(600):
-        while not await _Task(cluster, logs, most_s, spoils).run(None):
+        while not await _Task(cluster, logs, most_s, spoils, is_spread=is_spread).run(None):
             pass
     return cluster
 
@@ -285,3 +336,44 @@ def test_each_record_comes_once_whatever_happens(
         if end:
             assert positions[TopicPartition(TopicName("s"), number)] == end - 1
             assert cluster.group[remote] == end
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    logs=st.lists(st.integers(0, 30), min_size=1, max_size=3),
+    troubles=st.lists(st.sampled_from(_TROUBLES), max_size=30),
+    kills=st.lists(st.tuples(st.floats(0.0, 0.6), st.booleans()), max_size=4),
+    most_s=st.sampled_from([0.02, 0.25, 5.0]),
+    spoils=st.lists(st.floats(0.0, 0.3), max_size=3),
+    verifies=st.booleans(),
+)
+# The copy of a partition waits while the other topic has later records.
+@example(
+    logs=[12, 12],
+    troubles=[*[Trouble.NONE] * 4, Trouble.NOT_ENOUGH_REPLICAS],
+    kills=[(0.08, True)],
+    most_s=0.02,
+    spoils=[],
+    verifies=True,
+)
+def test_each_copy_comes_once_where_records_go_to_several_partitions(
+    *,
+    logs: list[int],
+    troubles: list[Trouble],
+    kills: list[tuple[float, bool]],
+    most_s: float,
+    spoils: list[float],
+    verifies: bool,
+) -> None:
+    cluster = run(_mirror(logs, troubles, kills, most_s, spoils, verifies=verifies, is_spread=True))
+    positions = _positions(cluster)
+    values = [each.value or b"" for each in cluster.committed(_JOINT)]
+    joint = [tuple(map(int, value.split())) for value in values]
+    for number, end in enumerate(logs):
+        remote = TopicPartition(TopicName("t"), number)
+        seen = [int(record.value or b"") for record in cluster.committed(remote)]
+        offsets = list(filter(_is_record, range(end)))
+        assert seen == list(filter(_is_copied, offsets))
+        assert [at for source, at in joint if source == number] == list(filter(_is_routed, offsets))
+        if end:
+            assert positions[TopicPartition(TopicName("s"), number)] == end - 1

@@ -48,6 +48,9 @@ class Committer(Protocol):
     def appended(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
         """Takes note of a batch that the target has."""
 
+    def went_back(self, partition: MirroredPartition) -> None:
+        """Records of the partition are to be sent again."""
+
     def keep_pace(self, settings: LiveSettings) -> None:
         """Goes on at other intervals."""
 
@@ -104,6 +107,9 @@ class AtLeastOnceCommitter:
         self._on_settled(partition, batch)
         if partition.progress.committed is None:
             self._has_new.set()
+
+    def went_back(self, partition: MirroredPartition) -> None:
+        """Nothing: they may come twice."""
 
     def keep_pace(self, settings: LiveSettings) -> None:
         """Goes on with another interval, which counts from now."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Final
 
 import structlog
@@ -13,7 +14,7 @@ from flows.source.send.outgoing_batch import OutgoingBatch
 from flows.source.send.send_queue import PartitionSender
 from flows.source.send.transaction_gate import TransactionGate
 from mm2.core.model import TopicPartition
-from mm2.errors import NotAuthorized
+from mm2.errors import FlowError, NotAuthorized
 from mm2.kafka.wire.error_codes import Code, code_name
 from mm2.kafka.wire.transactional_producer import TransactionalProducer
 from mm2.protocol.bundle_spec import ExactlyOnceSpec
@@ -22,6 +23,12 @@ log = structlog.get_logger()
 
 _OF_TIMEOUT: Final = 0.7
 """A transaction that takes this part of ``transaction.timeout.ms`` is given up."""
+
+
+class TransactionStuck(FlowError):
+    """A transaction could not be ended in time; a new task must start over."""
+
+    retriable = True
 
 
 def now_s() -> float:
@@ -36,46 +43,96 @@ def resolve(futures: Iterable[asyncio.Future[None]]) -> None:
             each.set_result(None)
 
 
+def routing(partitions: Iterable[MirroredPartition]) -> list[MirroredPartition]:
+    """Those of which records have gone elsewhere than to their copies."""
+    return [each for each in partitions if each.routed.owners]
+
+
+def _first_queued(partition: MirroredPartition) -> int:
+    """The first source offset of which copies are queued; what has landed counts as copied."""
+    sender = partition.sender
+    own = (each.start for each in (*sender.flying, *sender.queue) if each.owner is None)
+    queued = [*own][:1]
+    if (missing := partition.routed.first_missing) is not None:
+        queued.append(missing)
+    end = max(partition.fetch.handed_on, partition.progress.landed + 1)
+    return max(min(queued, default=end), partition.progress.mirrored + 1)
+
+
 class LandedBatches:
     """
     Batches that the target has in the open transaction.
 
     Attributes:
-        batches: by partition, in order.
+        batches: of copies, by partition, in order.
+        routed: those that went elsewhere, by partition.
         size: bytes of all.
     """
 
     def __init__(self) -> None:
         self.batches: dict[MirroredPartition, list[OutgoingBatch]] = {}
+        self.routed: dict[MirroredPartition, list[OutgoingBatch]] = {}
         self.size = 0
 
     def add(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
         """Adds a batch, and frees its data."""
-        self.batches.setdefault(partition, []).append(batch)
+        if batch.owner is None:
+            self.batches.setdefault(partition, []).append(batch)
+        else:
+            partition.progress.begin_copies()
+            self.routed.setdefault(partition, []).append(batch)
         self.size += batch.size
         batch.data = bytearray()
+
+    def settle_routed(self) -> None:
+        """What went elsewhere is there for good."""
+        for partition, batches in self.routed.items():
+            for batch in batches:
+                partition.progress.end_copies()
+                partition.progress.count_copies(len(batch.offsets), batch.size)
+
+    @property
+    def partitions(self) -> set[MirroredPartition]:
+        """Those with batches."""
+        return {*self.batches, *self.routed}
 
     @property
     def count(self) -> int:
         """Of all batches."""
-        return sum(map(len, self.batches.values()))
+        return sum(map(len, chain(self.batches.values(), self.routed.values())))
 
     def last(self, partition: MirroredPartition) -> OutgoingBatch | None:
         """The last batch of a partition."""
         return self.batches[partition][-1] if partition in self.batches else None
 
-    def undo(self, start_over: Callable[[PartitionSender], None]) -> None:
-        """They are aborted: has their partitions go back to them, behind which nothing is sent."""
-        for partition, batches in self.batches.items():
-            start_over(partition.sender)
-            partition.undo(batches)
+    def undo(
+        self,
+        start_over: Callable[[PartitionSender], None],
+        others: Iterable[MirroredPartition] = (),
+    ) -> None:
+        """
+        They are aborted: has their partitions go back to them, behind which nothing is sent.
+
+        Args:
+            others: partitions that go back to the first of what they have queued.
+        """
+        for partition in self.partitions.union(others):
+            for sender in partition.senders:
+                start_over(sender)
+            if batches := self.batches.get(partition):
+                partition.undo(batches)
+            for batch in self.routed.get(partition, ()):
+                partition.progress.end_copies()
+                partition.fetch.go_back_before(batch.start)
 
     def offsets(self) -> dict[MirroredPartition, int]:
         """The position of each partition once its batches are committed."""
-        return {
-            partition: partition.reached_after(batches[-1]) - 1
-            for partition, batches in self.batches.items()
-        }
+        return {each: self._end(each) - 1 for each in self.partitions}
+
+    def _end(self, partition: MirroredPartition) -> int:
+        if partition.routed.owners:
+            return _first_queued(partition)
+        return partition.reached_after(self.batches[partition][-1])
 
 
 class MovedPositions:
@@ -192,7 +249,11 @@ class TransactionPartitions:
             await self._coordinators.end(commit=commit)
 
     async def abort_later(self, sender: PartitionSender) -> None:
-        """Waits until what an earlier transaction left open in a partition is aborted."""
+        """
+        Waits until what an earlier transaction left open in a partition is aborted.
+
+        Its coordinator takes it for committed, and what stands there would become part of the next.
+        """
         aborted = asyncio.get_running_loop().create_future()
         self.to_abort.append((sender, aborted))
         self._gate.has_work.set()

@@ -5,7 +5,7 @@ The order of a transaction (KIP-98, KIP-618, KIP-656):
 
 1. the partitions of waiting batches, and those of their positions, are added to it;
 2. the batches are sent, and further partitions are added as their batches come;
-3. at its boundary no more are sent, and what is under way is waited for;
+3. at its boundary no more are sent, unless copies of a record are missing; answers are awaited;
 4. positions are written, as records and as offsets of the mirror's group;
 5. it is committed; only then do its records count, and are offset syncs published.
 
@@ -27,12 +27,15 @@ import structlog
 
 from flows.source.commit.position_commits import Settled
 from flows.source.commit.positions_topic import PositionsTopic, position_of
+from flows.source.commit.transaction_intake import TransactionIntake
 from flows.source.commit.transaction_partitions import (
     LandedBatches,
     MovedPositions,
     TransactionPartitions,
+    TransactionStuck,
     now_s,
     resolve,
+    routing,
 )
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.outgoing_batch import OutgoingBatch
@@ -41,7 +44,7 @@ from flows.source.send.send_queue import PartitionSender
 from flows.source.send.transaction_gate import TransactionGate
 from mm2.core.latency import LatencySeries
 from mm2.core.model import TopicPartition
-from mm2.errors import FlowError, Mm2Error
+from mm2.errors import Mm2Error
 from mm2.kafka.wire.transactional_producer import TransactionalProducer, TransactionLost
 from mm2.protocol.bundle_spec import ExactlyOnceSpec
 from mm2.protocol.command_records import LiveSettings
@@ -52,12 +55,6 @@ log = structlog.get_logger()
 _CHECK_EVERY_S: Final = 1.0
 _SOON_S: Final = 0.001
 """Timers may fire a little early; without a minimum the loop would spin."""
-
-
-class TransactionStuck(FlowError):
-    """A transaction could not be ended in time; a new task must start over."""
-
-    retriable = True
 
 
 class ExactlyOnceCommitter:
@@ -88,8 +85,15 @@ class ExactlyOnceCommitter:
         self._partitions = partitions
         self._on_settled = on_settled
         self._open = TransactionPartitions(spec, gate, coordinators)
+        self._intake = TransactionIntake(
+            flow,
+            gate=gate,
+            producer=producer,
+            transaction=self._open,
+            topic=topic,
+            partitions=partitions,
+        )
         self._landed = LandedBatches()
-        self._has_letters = False
         self._moved = MovedPositions(partitions, refresh_s=spec.refresh_s)
         self._waiting: list[asyncio.Future[None]] = []
         self._checked = now_s()
@@ -98,8 +102,14 @@ class ExactlyOnceCommitter:
     def appended(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
         """Takes note of a batch that the target has in the open transaction."""
         self._landed.add(partition, batch)
-        if partition.sender.is_idle or self._landed.size >= self._spec.boundary.most_bytes:
+        is_full = self._landed.size >= self._spec.boundary.most_bytes
+        if is_full or batch.owner is not None or partition.sender.is_idle:
             self._gate.has_work.set()
+
+    def went_back(self, partition: MirroredPartition) -> None:
+        """Aborts, if the transaction may have copies of what is to be sent again."""
+        if partition.routed.owners:
+            self._gate.spoil(f"records of {partition.source} must be sent again")
 
     def keep_pace(self, settings: LiveSettings) -> None:
         """Goes on with another longest time until a transaction ends, from the next one on."""
@@ -116,7 +126,7 @@ class ExactlyOnceCommitter:
         """
         partitions = list(partitions)
         self._moved.add(partitions)
-        if self._moved.partitions or self._landed.batches:
+        if self._moved.partitions or self._landed.partitions:
             committed = asyncio.get_running_loop().create_future()
             self._waiting.append(committed)
             self._gate.has_work.set()
@@ -129,11 +139,7 @@ class ExactlyOnceCommitter:
         return sum(not partition.progress.has_moved for partition in partitions)
 
     async def abort(self, sender: PartitionSender) -> None:
-        """
-        Aborts what an earlier transaction has left open in a partition whose end was cut off.
-
-        Its coordinator takes it for committed, and what stands there would become part of the next.
-        """
+        """Aborts what an earlier transaction has left open where the end was cut off."""
         await self._open.abort_later(sender)
 
     async def run(self) -> None:
@@ -162,7 +168,7 @@ class ExactlyOnceCommitter:
             while not self._is_over():
                 await self._wait_for_work()
                 if self._gate.waiting:
-                    await self._take_in(limit)
+                    await self._intake.take_in(limit)
             await self._end(limit)
 
     def _is_over(self) -> bool:
@@ -173,7 +179,7 @@ class ExactlyOnceCommitter:
         return self._spec.boundary.is_reached(
             age_s=now_s() - self._open.began_s,
             size=self._landed.size,
-            is_drained=bool(self._landed.batches) and self._gate.is_idle,
+            is_drained=bool(self._landed.partitions) and self._gate.is_idle,
         )
 
     async def _wait_for_work(self) -> None:
@@ -195,30 +201,19 @@ class ExactlyOnceCommitter:
         if self._gate.unblock():
             self._producer.wake()
 
-    async def _take_in(self, limit: asyncio.Timeout) -> None:
-        """Adds the senders that wait, and where their positions go."""
-        waiting, self._gate.waiting = [sender for sender in self._gate.waiting if sender.queue], {}
-        sources = {each.sender: source for source, each in self._partitions.items()}
-        positions = {
-            self._topic.sender_of(sources[sender]) for sender in waiting if sender in sources
-        }
-        # Dead letters let positions pass what is in them, and in the same transaction.
-        self._has_letters |= any(sender not in sources for sender in waiting)
-        await self._open.add([*waiting, *positions], limit)
-        self._producer.wake()
-        await self._open.add_group()
-
     async def _end(self, limit: asyncio.Timeout) -> None:
         """Commits what has landed and what has moved, and completes the waiting commits."""
         self._gate.last = ()
         began_s = now_s()
         waiting, self._waiting = self._waiting, []
+        if spread := routing(self._concerned):
+            await self._intake.complete_records(spread, limit)
         await self._producer.wait_until(lambda: self._gate.is_certain)
         if self._gate.spoiled:
             self._waiting = waiting + self._waiting
             await self._roll_back()
             return
-        if self._has_letters:
+        if self._intake.has_letters:
             self._moved.add(self._partitions.values())
         offsets = self._moved.offsets() | self._landed.offsets()
         if offsets:
@@ -230,6 +225,11 @@ class ExactlyOnceCommitter:
         self._settle(offsets)
         resolve(waiting)
 
+    @property
+    def _concerned(self) -> list[MirroredPartition]:
+        """The transaction may have records of partitions that were given up since."""
+        return [*self._partitions.values(), *self._landed.partitions]
+
     async def _roll_back(self) -> None:
         """
         Aborts; what has landed is copied again.
@@ -237,14 +237,13 @@ class ExactlyOnceCommitter:
         Raises:
             TransactionLost: there are dead letters, whose records were passed.
         """
-        # The transaction may have records of partitions that were given up since.
-        partitions = {*self._partitions.values(), *self._landed.batches}
-        if self._has_letters or any(each.progress.letters for each in partitions):
+        has_letters = self._intake.has_letters or any(p.progress.letters for p in self._concerned)
+        if has_letters:
             raise TransactionLost(self._flow, self._gate.spoiled)
         await self._open.end(commit=False)
         landed, self._landed = self._landed, LandedBatches()
         log.info("source.transaction_aborted", batches=landed.count)
-        landed.undo(self._producer.start_over)
+        landed.undo(self._producer.start_over, routing(self._concerned))
         self._open.reset()
         self._producer.wake()
 
@@ -270,14 +269,15 @@ class ExactlyOnceCommitter:
 
     def _settle(self, offsets: Mapping[MirroredPartition, int]) -> None:
         landed, self._landed = self._landed, LandedBatches()
-        for partition, batches in landed.batches.items():
-            for batch in batches:
+        landed.settle_routed()
+        for partition in landed.partitions:
+            for batch in landed.batches.get(partition, ()):
                 self._on_settled(partition, batch)
             partition.progress.reach(max(partition.progress.mirrored, offsets[partition]))
         for partition, offset in offsets.items():
             partition.progress.commit(offset)
             self._moved.partitions.pop(partition, None)
-        self._has_letters = False
+        self._intake.has_letters = False
         self._open.reset()
         self._producer.wake()
 

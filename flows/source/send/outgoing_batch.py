@@ -57,6 +57,7 @@ class OutgoingBatch:
             some, which became none. None: from the first of ``offsets`` to the last.
         continues: whether the records of its first source offset begin in the batch before.
         owner: who queued it; None is the owner of the sender.
+        turn: of the gate of transactions, when it was queued.
     """
 
     data: bytearray
@@ -71,6 +72,7 @@ class OutgoingBatch:
     covers: range | None = None
     continues: bool = False
     owner: BatchOwner | None = None
+    turn: int = 0
 
     @property
     def start(self) -> int:
@@ -115,6 +117,7 @@ class OutgoingBatch:
             covers=covers,
             continues=is_inside if first else self.continues,
             owner=self.owner,
+            turn=self.turn,
         )
 
     def runs(self) -> Runs:

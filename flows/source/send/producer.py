@@ -103,6 +103,7 @@ class Producer:
         batch, oldest = self._stamped(data, sender.sequence), oldest_timestamp(data)
         outgoing = OutgoingBatch(batch, sender.sequence, offsets, oldest, len(batch), covers=covers)
         outgoing.continues = covers is not None and sender.continues
+        outgoing.turn = self._gate.turn if self._gate else 0
         sender.sequence = after(sender.sequence, outgoing)
         sender.queue.append(outgoing)
         self._offer(sender)

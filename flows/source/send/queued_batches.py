@@ -162,7 +162,8 @@ def _waiting(
         is_full = size > most_bytes or records > MOST_RECORDS
         is_full = is_full or (number > _ALWAYS_TRIED and size > sender.merging.limit)
         is_tiny = is_tiny and _WITHOUT_FOLLOWERS.admits(each)
-        is_other = each.owner is not sender.queue[0].owner
+        first = sender.queue[0]
+        is_other = each.owner is not first.owner or each.turn != first.turn
         if each.is_fixed or is_other or not most.admits(each) or is_full:
             return
         batch = read(memoryview(each.data), 0)

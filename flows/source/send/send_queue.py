@@ -6,11 +6,10 @@ from asyncio import TimerHandle
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
 from typing import Final
 
 from flows.source.send.merge_limit import MergeLimit
-from flows.source.send.outgoing_batch import BatchOwner, OutgoingBatch, SendState
+from flows.source.send.outgoing_batch import OutgoingBatch, SendState
 from mm2.core.model import TopicPartition
 from mm2.kafka.wire.error_codes import MAYBE_APPENDED, SEQUENCE_LOST, Code
 
@@ -58,6 +57,7 @@ class PartitionSender:
         disorders: how often in a row it missed what comes before.
         is_known: whether the broker surely remembers a batch of this producer.
         is_held: whether sending waits for a recovery.
+        is_kept: whether nothing is dropped to free memory.
         is_withdrawn: whether nothing is to be sent, because there is another log now, or none.
         ends_inside: whether the last batch that the target took, or was left out, is partial.
         used_at: when a batch was queued last, in seconds.
@@ -81,6 +81,7 @@ class PartitionSender:
     disorders: int = 0
     is_known: bool = False
     is_held: bool = False
+    is_kept: bool = False
     is_withdrawn: bool = False
     ends_inside: bool = False
     used_at: float = 0.0
@@ -200,6 +201,10 @@ class PartitionSender:
         self.attempts = self.corruptions = self.disorders = 0
         self.last_error = None
 
+    def keep_all(self) -> None:
+        """From now on nothing is dropped to free memory."""
+        self.is_kept = True
+
     def trim(self) -> None:
         """
         Leaves only the first batch queued, and what the target may have.
@@ -273,26 +278,3 @@ class PartitionSender:
         self.recovered()
         self.is_known = self.is_held = self.ends_inside = False
         self._drop(0)
-
-
-@dataclass(slots=True, eq=False)
-class RoutedCopies:
-    """
-    What of a source partition is on its way elsewhere; others may use the same senders.
-
-    Attributes:
-        owners: what learns of the batches in each sender that was ever used.
-    """
-
-    owners: dict[PartitionSender, BatchOwner] = field(default_factory=dict)
-
-    @property
-    def first_missing(self) -> int | None:
-        """The first source offset of which the target does not have all these copies."""
-        missing = (
-            batch.offsets[0]
-            for sender, owner in self.owners.items()
-            for batch in chain(sender.flying, sender.queue)
-            if batch.owner is owner
-        )
-        return min(missing, default=None)

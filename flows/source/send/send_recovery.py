@@ -156,6 +156,8 @@ class Recovery:
         not counted: however many partitions are stuck, the memory is there for the others. A batch
         that cannot be read is kept whole.
         """
+        if sender.is_kept:
+            return
         sender.trim()
         if (batch := sender.spare) is not None:
             with suppress(ValueError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from flows.source.send.send_queue import PartitionSender
@@ -22,6 +23,7 @@ class TransactionGate:
             target may have already, and all records of a source record that was begun.
         spoiled: why the transaction must be aborted; empty if it need not.
         has_work: set when the transaction's loop has something to do.
+        turn: grows with each cut; what is queued later waits for the next transaction.
     """
 
     def __init__(self, transactional_id: str) -> None:
@@ -31,6 +33,8 @@ class TransactionGate:
         self.last: Collection[PartitionSender] | None = None
         self.spoiled = ""
         self.has_work = asyncio.Event()
+        self.turn = 0
+        self._cut: Collection[PartitionSender] = ()
         self._blocked_until: dict[PartitionSender, float] = {}
 
     @property
@@ -46,12 +50,35 @@ class TransactionGate:
     def admits(self, sender: PartitionSender) -> bool:
         """Whether the sender's next batch may be sent now."""
         if sender in self.members:
-            is_due = sender.is_inside or sender.queue[0].is_doubtful
+            batch = sender.queue[0]
+            is_due = sender in self._cut and batch.turn < self.turn
+            is_due = is_due or sender.is_inside or batch.is_doubtful
             return self.last is None or sender in self.last or is_due
         if sender not in self._blocked_until:
             self.waiting[sender] = None
             self.has_work.set()
         return False
+
+    def begin_cut(
+        self, senders: Collection[PartitionSender], letters: AbstractSet[PartitionSender]
+    ) -> None:
+        """
+        Of these senders the transaction takes what is queued by now, and nothing more.
+
+        Args:
+            letters: senders of dead letters, of which it takes all; may grow.
+        """
+        self.turn += 1
+        self._cut, self.last = senders, letters
+
+    def end_cut(self) -> None:
+        """Whatever became of the cut, the transaction takes nothing more."""
+        self._cut, self.last = (), ()
+
+    def has_older(self, sender: PartitionSender) -> bool:
+        """Whether a sender has something under way that was queued before the last cut."""
+        batches = sender.flying or sender.queue
+        return bool(batches) and batches[0].turn < self.turn
 
     def spoil(self, reason: str) -> None:
         """The transaction has what must never be committed."""
@@ -73,7 +100,7 @@ class TransactionGate:
     def reset(self) -> None:
         """The transaction is over."""
         self.members.clear()
-        self.last, self.spoiled = None, ""
+        self.last, self.spoiled, self._cut = None, "", ()
 
     def unanswered(self) -> str:
         """Why senders of the transaction wait for answers, for messages."""

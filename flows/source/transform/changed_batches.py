@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from flows.source.fetch.contiguous_batches import MOST_RECORDS
 from flows.source.fetch.memory_budget import MemoryBudget
@@ -62,6 +62,16 @@ class CollectedRecords:
     since: float = 0.0
 
 
+class RoutedCommits(Protocol):
+    """Has batches that go elsewhere than to a partition's copy count with a transaction."""
+
+    def appended(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
+        """The target has one in the open transaction."""
+
+    def went_back(self, partition: MirroredPartition) -> None:
+        """Records of the partition are to be sent again."""
+
+
 @dataclass(slots=True, eq=False)
 class _RoutedBatches:
     """
@@ -69,6 +79,7 @@ class _RoutedBatches:
 
     Attributes:
         freed: called when there is room again, and the position may have moved.
+        commits: None: what the target has counts at once.
     """
 
     partition: MirroredPartition
@@ -76,11 +87,16 @@ class _RoutedBatches:
     budget: MemoryBudget
     errors: ErrorPolicy
     freed: Callable[[MirroredPartition], None]
+    commits: RoutedCommits | None
 
     def appended(self, batch: OutgoingBatch) -> None:
         """The target has it: the position may pass it."""
         self.budget.release(batch.size)
-        self.partition.progress.count(batch)
+        if self.commits is None:
+            self.partition.progress.count(batch)
+        else:
+            self.partition.progress.dequeue(batch.size)
+            self.commits.appended(self.partition, batch)
         self.partition.advance_past_skipped()
         self.freed(self.partition)
 
@@ -91,6 +107,8 @@ class _RoutedBatches:
     def dropped(self, batches: Sequence[OutgoingBatch]) -> None:
         """The partition goes back to the first of them."""
         self.budget.release(self.partition.dropped(batches))
+        if self.commits is not None:
+            self.commits.went_back(self.partition)
         self.freed(self.partition)
 
 
@@ -100,6 +118,7 @@ class ChangedBatches:
 
     Args:
         freed: called when there is room again, and a position may have moved.
+        commits: None: what the target has counts at once.
     """
 
     def __init__(
@@ -109,12 +128,15 @@ class ChangedBatches:
         errors: ErrorPolicy,
         policy: MergePolicy,
         freed: Callable[[MirroredPartition], None],
+        *,
+        commits: RoutedCommits | None = None,
     ) -> None:
         self._producer = producer
         self._budget = budget
         self._errors = errors
         self._policy = policy
         self._freed = freed
+        self._commits = commits
 
     def collect(
         self,
@@ -189,8 +211,11 @@ class ChangedBatches:
     ) -> None:
         owner = partition.routed.owners.get(sender)
         if owner is None:
-            owner = _RoutedBatches(partition, sender, self._budget, self._errors, self._freed)
+            shared = self._budget, self._errors, self._freed, self._commits
+            owner = _RoutedBatches(partition, sender, *shared)
             partition.routed.owners[sender] = owner
+            if self._commits is not None:
+                partition.sender.keep_all()
         self._queue(partition, sender, encoded).owner = owner
 
     def _queue(

@@ -18,7 +18,7 @@ from flows.source.forward.error_policy import ErrorPolicy
 from flows.source.forward.merge_batches import MergePolicy
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
-from flows.source.transform.changed_batches import ChangedBatches
+from flows.source.transform.changed_batches import ChangedBatches, RoutedCommits
 from flows.source.transform.chunk_transform import ChunkTransform
 from flows.source.transform.fetched_chunk import FetchedChunk, append_or_merge, take_chunk
 from flows.source.transform.target_routes import Routes
@@ -34,6 +34,7 @@ class RecordStage:
         partitions: of the task; may change at any time.
         freed: called when there is room again, and a position may have moved.
         routes: to other partitions of the target.
+        commits: of what goes there; None: what the target has counts at once.
     """
 
     def __init__(
@@ -47,13 +48,14 @@ class RecordStage:
         policy: MergePolicy,
         freed: Callable[[MirroredPartition], None],
         routes: Routes,
+        commits: RoutedCommits | None = None,
     ) -> None:
         self._budget = budget
         self._errors = errors
         self._read_committed = read_committed
         self._policy = policy
         self._freed = freed
-        changed = ChangedBatches(producer, budget, errors, policy, freed)
+        changed = ChangedBatches(producer, budget, errors, policy, freed, commits=commits)
         self._transform = ChunkTransform(changed, errors, partitions, policy, routes)
         self._chunks: dict[MirroredPartition, deque[FetchedChunk]] = {}
         self._begun: asyncio.Queue[MirroredPartition] = asyncio.Queue()

@@ -46,7 +46,6 @@ class Routes:
     Args:
         replication_factor: of topics that are created.
         own_topics: where nothing may go.
-        reason: why nothing may go elsewhere; empty if it may.
 
     Attributes:
         senders: of the task, by where they send to; those of the mirrored partitions, too.
@@ -61,7 +60,6 @@ class Routes:
         admin: Admin,
         replication_factor: int,
         own_topics: OwnTopics,
-        reason: str = "",
     ) -> None:
         self.senders: dict[TopicPartition, PartitionSender] = {}
         self._source = source
@@ -69,7 +67,6 @@ class Routes:
         self._admin = admin
         self._replication_factor = replication_factor
         self._own_topics = own_topics
-        self._reason = reason
         self._one_at_a_time = asyncio.Lock()
         self.topics: set[TopicName] = set()
 
@@ -120,8 +117,6 @@ class Routes:
             WrongRecords: there is no such partition, or it may not be written to.
             ClusterError: the target does not answer, or refuses to create the topic.
         """
-        if self._reason:
-            raise WrongRecords(f"a record for {where} is refused: {self._reason}")
         if not is_topic_name(where.topic):
             raise WrongRecords(f"no topic can have the name {where.topic!r}")
         self._refuse_own(where.topic, record)

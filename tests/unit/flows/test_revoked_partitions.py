@@ -52,6 +52,9 @@ class _SlowCommitter:
     def appended(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
         del partition, batch
 
+    def went_back(self, partition: MirroredPartition) -> None:
+        del partition
+
     async def run(self) -> None:
         pass
 
