@@ -13,7 +13,6 @@ from typing import Final
 
 from mm2.config.keys.definition import Definition, parse_all
 from mm2.config.keys.key_table import keys_of
-from mm2.config.transforms.chain_reading import routing_mistakes
 from mm2.core.model import SourceAndTarget
 from mm2.errors import ConfigError
 
@@ -89,8 +88,6 @@ def exactly_once_mistakes(
     yield from mistakes
     if str(values.get("exactly.once.support")).lower() == "required":
         yield from _unsupported(properties, mode, mode_key)
-    if mode == "enabled":
-        yield from routing_mistakes(properties, mode_key)
     boundary = str(values.get("transaction.boundary")).lower()
     if boundary == "connector":
         message = (

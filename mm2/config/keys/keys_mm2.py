@@ -266,12 +266,10 @@ OWN_KEYS: Final = (
         " record's.", field="sql_timestamp", convert=_stripped, effects=BUNDLES),
     _source("transforms.sql.topic", Type.STRING, "",
         "Expression for the topic on the target that the copy goes to, a STRING; empty: the remote"
-        " topic. Refused where the flow mirrors exactly once.", field="sql_topic",
-        convert=_stripped, effects=BUNDLES),
+        " topic.", field="sql_topic", convert=_stripped, effects=BUNDLES),
     _source("transforms.sql.partition", Type.STRING, "",
-        "Expression for the partition that the copy goes to, an INT; empty: the record's. Refused"
-        " where the flow mirrors exactly once.", field="sql_partition", convert=_stripped,
-        effects=BUNDLES),
+        "Expression for the partition that the copy goes to, an INT; empty: the record's.",
+        field="sql_partition", convert=_stripped, effects=BUNDLES),
     _source("transforms.sql.topics", Type.LIST, ".*",
         "Regular expressions of the source's topics whose records go through the expressions of"
         " transforms.sql; all others are copied as bytes.", check=items(), field="sql_topics",

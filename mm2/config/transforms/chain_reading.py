@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeVar
 
 from mm2.config.keys.definition import Definition, Key, parse_all
 from mm2.config.keys.key_table import nearest
 from mm2.config.keys.key_types import Type, lenient_boolean, split_list
-from mm2.config.keys.keys_mm2 import SQL
 from mm2.config.transforms.transform_kinds import (
     PREDICATE_KINDS,
     PREDICATES_PACKAGE,
@@ -60,28 +59,6 @@ def transform_mistakes(properties: Mapping[str, str]) -> list[ConfigError]:
     if not lenient_boolean(properties.get("enabled", "true")):
         return []
     return read_transforms(properties)[1]
-
-
-def routing_mistakes(properties: Mapping[str, str], mode_key: str) -> Iterator[ConfigError]:
-    """What keeps a flow from mirroring exactly once, as ``mode_key`` asks."""
-    chain, _ = read_transforms(properties)
-    for step in () if chain is None else chain.steps:
-        if step.router is not None:
-            key = f"transforms.{step.name}.type"
-            value = properties[key]
-            message = (
-                f"{key} = {value}: exactly once, which {mode_key} asks for, records go to the topic"
-                " of their copies only. Remove the router, or mirror at least once"
-            )
-            yield ConfigError(message, key=key, value=value)
-    for column in () if names_sql(properties) else ("topic", "partition"):
-        key = f"{SQL}{column}"
-        if value := properties.get(key, "").strip():
-            message = (
-                f"{key} = {value}: exactly once, which {mode_key} asks for, records go to the"
-                " partition of their copies only. Remove the key, or mirror at least once"
-            )
-            yield ConfigError(message, key=key, value=value)
 
 
 def chain_of_bytes(properties: Mapping[str, str]) -> TransformChain | None:

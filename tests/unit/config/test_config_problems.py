@@ -131,15 +131,6 @@ def test_a_flow_has_code_or_sql() -> None:
     assert "there is A->B.message.handler = a:b" in str(finding.problem)
 
 
-@pytest.mark.parametrize("column", ["topic", "partition"])
-def test_sql_sends_records_nowhere_else_exactly_once(column: str) -> None:
-    key = f"A->B.transforms.sql.{column}"
-    finding = _only(f"B.exactly.once.source.support = enabled\n{key} = 1\n")
-    assert finding.severity is Severity.ERROR
-    assert (finding.problem.line, finding.problem.key) == (6, key)
-    assert "mirror at least once" in str(finding.problem)
-
-
 @pytest.mark.parametrize("prefix", ["A->B.", ""])
 @pytest.mark.parametrize(("written", "meant"), [("wher", "where"), ("header", "headers")])
 def test_of_a_misspelt_key_of_sql_it_is_said_what_was_meant(

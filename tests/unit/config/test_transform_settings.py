@@ -242,21 +242,6 @@ def test_what_a_cluster_has_of_transforms_is_told_once(kind: str) -> None:
     )
 
 
-def test_a_router_is_refused_where_transactions_have_one_topic() -> None:
-    text = """\
-A->B.transforms = x
-A->B.transforms.x.type = RegexRouter
-A->B.transforms.x.regex = a
-A->B.transforms.x.replacement = b
-"""
-    assert _found(text) == []
-    (told,) = _found(f"{text}B.exactly.once.source.support = enabled\n")
-    assert told.startswith(
-        "line 6: A->B.transforms.x.type = RegexRouter: exactly once, which"
-        " B.exactly.once.source.support asks for, records go to"
-    )
-
-
 def test_names_at_top_reach_flows_and_their_options_do_not() -> None:
     """C044: as in Java; a flow that is switched off does not miss them."""
     below = "A->B.transforms.x.type = DropHeaders\nA->B.transforms.x.headers = h\n"
