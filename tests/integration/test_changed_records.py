@@ -5,7 +5,6 @@ Records that a message handler changes, between real clusters: what arrives, and
 from __future__ import annotations
 
 import asyncio
-import random
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from tests.support.eventually import eventually
 from tests.support.raw import contents, log_of, records_in
 from tests.support.records import Sample, committed, create_topic, produce
 from tests.support.specs import error_settings
-from tests.support.topics import partition_counts
 
 pytestmark = pytest.mark.broker
 
@@ -255,94 +253,3 @@ def test_offsets_of_groups_are_translated_through_a_fan_out(
     for offset in range(40):
         at_least = min(at for number, at in first.items() if number >= offset)
         assert translation.translate(where, offset) == at_least, offset
-
-
-def _there(total: int) -> list[int]:
-    """The numbers that ``spread`` sends elsewhere."""
-    return [n for n in range(total) if n % 2 or n % 3 == 0]
-
-
-def _here(total: int) -> list[int]:
-    """The numbers that ``spread`` sends to the copy."""
-    return [n for n in range(total) if n % 2 == 0 or n % 3 == 0]
-
-
-def _numbers(bench: Bench, topic: str) -> list[int]:
-    return [int(each.value or b"") for each in committed(bench.target.bootstrap, topic)]
-
-
-def _write_to_both(bench: Bench, first: int, count: int) -> int:
-    samples = [Sample(value=b"%d" % n, partition=n % 2) for n in range(first, first + count)]
-    produce(bench.source.bootstrap, _topic(bench), samples)
-    return first + count
-
-
-def _await_spread(bench: Bench, total: int) -> None:
-    remote = bench.remote(_topic(bench))
-
-    def found() -> tuple[set[int], set[int]]:
-        return set(_numbers(bench, remote)), set(_numbers(bench, f"{remote}.more"))
-
-    eventually(found, until=lambda seen: seen == (set(_here(total)), set(_there(total))))
-
-
-def _await_elsewhere(bench: Bench, count: int) -> None:
-    topic = f"{bench.remote(_topic(bench))}.more"
-    eventually(lambda: set(_numbers(bench, topic)), until=lambda found: len(found) >= count)
-
-
-def test_records_go_to_a_topic_that_is_created_and_two_partitions_may_write_to_one(
-    cluster_a: Cluster, cluster_b: Cluster, unique: str
-) -> None:
-    bench = _bench(cluster_a, cluster_b, unique, "spread", partitions=2)
-    total, remote = 0, bench.remote(_topic(bench))
-    with bench.running():
-        for _ in range(3):
-            total = _write_to_both(bench, total, 100)
-            _await_spread(bench, total)
-        eventually(lambda: all(each.lag == 0 for each in bench.progress().values()))
-    assert {n: each.position for (_, n), each in bench.progress().items()} == {0: 149, 1: 149}
-    assert partition_counts(cluster_b)[f"{remote}.more"] == 2
-    found = _numbers(bench, f"{remote}.more")
-    assert sorted(found) == _there(total)
-    for parity in (0, 1):
-        assert [n for n in found if n % 2 == parity] == [
-            n for n in _there(total) if n % 2 == parity
-        ]
-
-
-def test_killed_again_and_again_nothing_of_what_goes_elsewhere_is_lost(
-    cluster_a: Cluster, cluster_b: Cluster, unique: str
-) -> None:
-    """Elsewhere records may come twice, but in the order of their partition."""
-    bench = _bench(cluster_a, cluster_b, unique, "spread", partitions=2)
-    rng, remote = random.Random(5), bench.remote(_topic(bench))
-    total = _write_to_both(bench, 0, 40)
-    with bench.running():
-        _await_spread(bench, total)
-    for _ in range(4):
-        with bench.detached():
-            for _ in range(rng.randint(5, 25)):
-                total = _write_to_both(bench, total, rng.randint(1, 40))
-            _await_elsewhere(bench, len(_there(total)) - rng.randint(0, 300))
-    with bench.running():
-        total = _write_to_both(bench, total, 10)
-        _await_spread(bench, total)
-        eventually(lambda: all(each.lag == 0 for each in bench.progress().values()))
-    firsts = list(dict.fromkeys(_numbers(bench, f"{remote}.more")))
-    for parity in (0, 1):
-        assert [n for n in firsts if n % 2 == parity] == [
-            n for n in _there(total) if n % 2 == parity
-        ]
-
-
-def test_exactly_once_a_record_for_another_topic_is_refused_and_named(
-    cluster_a: Cluster, cluster_b: Cluster, unique: str
-) -> None:
-    bench = _bench(cluster_a, cluster_b, unique, "spread", exactly_once=True)
-    _write(bench, 1, 2)
-    with bench.running():
-        eventually(lambda: bench.progress()[_topic(bench), 0].error)
-    error = bench.progress()[_topic(bench), 0].error or ""
-    assert f"{bench.remote(_topic(bench))}.more-0 is refused" in error
-    assert "exactly.once.source.support" in error
