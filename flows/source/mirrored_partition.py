@@ -260,7 +260,7 @@ class MirroredPartition:
     def undo(self, batches: Sequence[OutgoingBatch]) -> None:
         """Goes back to the first of batches that an aborted transaction had."""
         self.progress.undo(batches)
-        self.fetch.go_back_before(batches[0].start)
+        self.fetch.go_back_before(min(batch.start for batch in batches))
 
     def acknowledge(self, batch: OutgoingBatch, now_ms: int, runs: Runs | None = None) -> None:
         """

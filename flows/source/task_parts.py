@@ -6,6 +6,7 @@ import time
 
 from flows.source.assigned_partitions import AssignedPartitions
 from flows.source.commit.committer import make_committer
+from flows.source.commit.transactional_commits import ExactlyOnceCommitter
 from flows.source.connections import Connections
 from flows.source.control_follower import ControlFollower
 from flows.source.fetch.fetcher import Fetcher
@@ -142,7 +143,7 @@ class TaskParts:
             policy=policy,
             freed=self._freed,
             routes=routes,
-            commits=None if spec.exactly_once is None else self.committer,
+            commits=self.committer if isinstance(self.committer, ExactlyOnceCommitter) else None,
         )
         self.gap_detection = GapDetection(
             spec,

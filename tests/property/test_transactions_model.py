@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from enum import Enum
 from typing import cast
 
 from hypothesis import example, given, settings
@@ -57,6 +58,23 @@ _FAILS_EACH, _FAILS = 8, 5
 _TROUBLES = sorted(set(Trouble) - {Trouble.CORRUPT, Trouble.THROTTLED, Trouble.OVERTAKEN})
 
 
+class _Spread(Enum):
+    """Where records go: to their partition's copy, to the joint topic, or to both."""
+
+    THIRDS = "a third each"
+    ALTERNATING = "one after the other"
+    ELSEWHERE = "all to the joint topic"
+
+    def is_routed(self, offset: int) -> bool:
+        """Whether a copy of a record goes to the joint topic."""
+        every = {_Spread.THIRDS: offset % 3 > 0, _Spread.ALTERNATING: offset // 3 % 2 > 0}
+        return every.get(self, True)
+
+    def is_copied(self, offset: int) -> bool:
+        """Whether a record goes to its partition's copy."""
+        return offset % 3 < 2 if self is _Spread.THIRDS else not self.is_routed(offset)
+
+
 class _Task:
     """One task, from the positions that it finds to its end."""
 
@@ -67,10 +85,10 @@ class _Task:
         most_s: float,
         spoils: Sequence[float] = (),
         *,
-        is_spread: bool = False,
+        spread: _Spread | None = None,
     ) -> None:
         self._cluster = cluster
-        self._is_spread = is_spread
+        self._where = spread
         self._joint = PartitionSender(_JOINT, merges=True)
         self._logs = logs
         self._spoils = spoils
@@ -180,7 +198,7 @@ class _Task:
             elif count:
                 offsets = list(filter(_is_record, range(at, at + count)))
                 records = [Plain(offset=n, value=b"%d" % at) for n, at in enumerate(offsets)]
-                if self._is_spread:
+                if self._where is not None:
                     self._spread(mirrored, range(at, at + count))
                 elif records:
                     self._producer.send(mirrored.sender, write_batch(records), offsets)
@@ -192,8 +210,10 @@ class _Task:
         """As the stage of transforms does, with routers."""
         collected, source = CollectedRecords(offsets.start, UNCOMPRESSED), mirrored.source.partition
         for offset in filter(_is_record, offsets):
-            own = [_copy(offset, b"%d" % offset)] if _is_copied(offset) else []
-            joint = [_copy(offset, b"%d %d" % (source, offset))] if _is_routed(offset) else []
+            assert self._where is not None
+            own = [_copy(offset, b"%d" % offset)] if self._where.is_copied(offset) else []
+            joint = [_copy(offset, b"%d %d" % (source, offset))]
+            joint = joint if self._where.is_routed(offset) else []
             copies = RecordCopies(own, [(self._joint, copy) for copy in joint])
             self._batches.collect(mirrored, collected, offset, copies)
         self._batches.send(mirrored, collected, offsets.stop)
@@ -212,16 +232,6 @@ class _Task:
 def _is_record(offset: int) -> bool:
     """The others are markers of the source's own transactions, or fail."""
     return offset % 4 not in {0, 3} and not _fails(offset)
-
-
-def _is_routed(offset: int) -> bool:
-    """Whether a copy of a record goes to the joint topic, where records are spread."""
-    return offset % 3 > 0
-
-
-def _is_copied(offset: int) -> bool:
-    """Whether a record goes to its partition's copy, where records are spread."""
-    return offset % 3 < 2
 
 
 def _copy(offset: int, value: bytes) -> DecodedRecord:
@@ -258,7 +268,7 @@ async def _mirror(
     spoils: Sequence[float],
     *,
     verifies: bool,
-    is_spread: bool = False,
+    spread: _Spread | None = None,
 ) -> TransactionalCluster:
     remotes = [TopicPartition(TopicName("t"), number) for number in range(len(logs))]
     internal = [TopicPartition(_POSITIONS, number) for number in range(2)]
@@ -269,7 +279,7 @@ async def _mirror(
         verifies=verifies,
     )
     for within_s, is_sudden in kills:
-        task = _Task(cluster, logs, most_s, spoils, is_spread=is_spread)
+        task = _Task(cluster, logs, most_s, spoils, spread=spread)
         killed = asyncio.create_task(task.run(None), name="task")
         with suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(killed), within_s)
@@ -279,7 +289,7 @@ async def _mirror(
         await asyncio.gather(killed, return_exceptions=True)
         await asyncio.sleep(0 if is_sudden else _LATE_S)
     async with asyncio.timeout(600):
-        while not await _Task(cluster, logs, most_s, spoils, is_spread=is_spread).run(None):
+        while not await _Task(cluster, logs, most_s, spoils, spread=spread).run(None):
             pass
     return cluster
 
@@ -346,6 +356,7 @@ def test_each_record_comes_once_whatever_happens(
     most_s=st.sampled_from([0.02, 0.25, 5.0]),
     spoils=st.lists(st.floats(0.0, 0.3), max_size=3),
     verifies=st.booleans(),
+    spread=st.sampled_from(_Spread),
 )
 # The copy of a partition waits while the other topic has later records.
 @example(
@@ -355,6 +366,17 @@ def test_each_record_comes_once_whatever_happens(
     most_s=0.02,
     spoils=[],
     verifies=True,
+    spread=_Spread.THIRDS,
+)
+# What is queued while a transaction is aborted.
+@example(
+    logs=[12, 12],
+    troubles=[*[Trouble.NONE] * 6, *[Trouble.NOT_ENOUGH_REPLICAS] * 2],
+    kills=[(0.04, True)],
+    most_s=0.02,
+    spoils=[0.12],
+    verifies=True,
+    spread=_Spread.THIRDS,
 )
 def test_each_copy_comes_once_where_records_go_to_several_partitions(
     *,
@@ -364,16 +386,18 @@ def test_each_copy_comes_once_where_records_go_to_several_partitions(
     most_s: float,
     spoils: list[float],
     verifies: bool,
+    spread: _Spread,
 ) -> None:
-    cluster = run(_mirror(logs, troubles, kills, most_s, spoils, verifies=verifies, is_spread=True))
+    cluster = run(_mirror(logs, troubles, kills, most_s, spoils, verifies=verifies, spread=spread))
     positions = _positions(cluster)
     values = [each.value or b"" for each in cluster.committed(_JOINT)]
     joint = [tuple(map(int, value.split())) for value in values]
     for number, end in enumerate(logs):
         remote = TopicPartition(TopicName("t"), number)
         seen = [int(record.value or b"") for record in cluster.committed(remote)]
+        elsewhere = [offset for source, offset in joint if source == number]
         offsets = list(filter(_is_record, range(end)))
-        assert seen == list(filter(_is_copied, offsets))
-        assert [at for source, at in joint if source == number] == list(filter(_is_routed, offsets))
+        assert seen == list(filter(spread.is_copied, offsets))
+        assert elsewhere == list(filter(spread.is_routed, offsets))
         if end:
             assert positions[TopicPartition(TopicName("s"), number)] == end - 1

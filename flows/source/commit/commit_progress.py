@@ -115,7 +115,7 @@ class CommitProgress:
         """Batches of an open transaction are aborted; what was skipped behind them is met again."""
         self.uncommitted -= len(batches)
         stored = NO_OFFSET if self.committed is None else self.committed
-        before = max(stored, batches[0].start - 1)
+        before = max(stored, min(batch.start for batch in batches) - 1)
         self.mirrored, self.landed = min(self.mirrored, before), min(self.landed, before)
 
     def drop(self, batches: Sequence[OutgoingBatch]) -> int:

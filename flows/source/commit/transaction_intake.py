@@ -23,7 +23,7 @@ from mm2.core.model import TopicPartition
 from mm2.kafka.wire.transactional_producer import TransactionLost
 
 _LOOK_S: Final = 0.05
-"""How often dead letters are looked for that have been queued meanwhile."""
+"""How often it is looked for what is to be added."""
 
 
 class TransactionIntake:
@@ -35,6 +35,7 @@ class TransactionIntake:
 
     Attributes:
         has_letters: whether the transaction may have dead letters.
+        routing: partitions of which records may go elsewhere than to their copies.
     """
 
     def __init__(
@@ -54,43 +55,54 @@ class TransactionIntake:
         self._topic = topic
         self._partitions = partitions
         self.has_letters = False
+        self.routing: set[MirroredPartition] = set()
 
     async def take_in(self, limit: asyncio.Timeout) -> None:
         """Adds the senders that wait, and where their positions go."""
         waiting, self._gate.waiting = [sender for sender in self._gate.waiting if sender.queue], {}
         await self._add(waiting, limit)
 
-    async def complete_records(
-        self, partitions: Iterable[MirroredPartition], limit: asyncio.Timeout
-    ) -> None:
+    def reset(self) -> None:
+        """The transaction is over; forgets partitions that were given up, once all is sent."""
+        ours = self._partitions
+        self.has_letters = False
+        self.routing = {p for p in self.routing if ours.get(p.source) is p or not p.is_sent}
+        self._open.reset()
+        self._producer.wake()
+
+    async def complete_records(self, limit: asyncio.Timeout) -> None:
         """
-        Waits until the target has all copies of these partitions that were queued before the call.
+        Waits until the target has all copies of each record that was queued before the call.
 
         Returns early when the transaction is spoiled.
 
         Raises:
-            TransactionLost: some cannot be written.
+            TransactionLost: some cannot be written for a long time.
         """
-        gate = self._gate
-        senders = dict.fromkeys(sender for each in partitions for sender in each.senders)
-        letters = set[PartitionSender]()
-        gate.begin_cut(senders, letters)
-        new = [each for each in senders if gate.has_older(each) and each not in gate.members]
+        cut = self._gate.begin_cut({each for p in self.routing for each in p.senders})
 
         def is_over() -> bool:
-            return bool(gate.spoiled) or not any(map(gate.has_older, senders))
+            return bool(self._gate.spoiled) or not any(map(self._gate.has_older, cut))
 
-        while not is_over():
-            await self._add(new, limit)
-            for each in new:
-                if each not in gate.members:
-                    raise TransactionLost(self._flow, f"{each.target}: {each.last_error}")
-            # Refused copies may wait for their dead letters.
-            letters.update(self._of_letters(gate.members))
-            self._producer.wake()
-            await self._producer.wait_until(is_over, within_s=_LOOK_S)
-            new = self._of_letters(gate.waiting)
-        gate.end_cut()
+        try:
+            async with asyncio.timeout(self._open.limit_s):
+                while not is_over():
+                    self._gate.unblock()
+                    await self._add(self._missing(cut), limit)
+                    self._producer.wake()
+                    await self._producer.wait_until(is_over, within_s=_LOOK_S)
+        except TimeoutError:
+            late = next(filter(self._gate.has_older, cut))
+            message = f"{late.target} takes no records: {late.last_error or 'no answer'}"
+            raise TransactionLost(self._flow, message) from None
+        self._gate.end_cut()
+
+    def _missing(self, cut: Iterable[PartitionSender]) -> list[PartitionSender]:
+        """What is to be added; dead letters too, for which refused copies may wait."""
+        gate = self._gate
+        older = [each for each in cut if gate.has_older(each) and each not in gate.members]
+        letters = [each for each in gate.waiting if each.has_letters and each.queue]
+        return [each for each in (*older, *letters) if not gate.blocks(each)]
 
     async def _add(self, senders: Collection[PartitionSender], limit: asyncio.Timeout) -> None:
         if not senders:
@@ -100,16 +112,7 @@ class TransactionIntake:
             self._topic.sender_of(sources[sender]) for sender in senders if sender in sources
         }
         # Dead letters let positions pass what is in them, and in the same transaction.
-        self.has_letters |= bool(self._of_letters(senders))
+        self.has_letters |= any(sender.has_letters for sender in senders)
         await self._open.add([*senders, *positions], limit)
         self._producer.wake()
         await self._open.add_group()
-
-    def _of_letters(self, senders: Iterable[PartitionSender]) -> list[PartitionSender]:
-        """Those of dead letters: what other senders have is of partitions, their owners or not."""
-        own = {each.sender for each in self._partitions.values()}
-        return [
-            sender
-            for sender in senders
-            if sender not in own and any(batch.owner is None for batch in sender.queue)
-        ]

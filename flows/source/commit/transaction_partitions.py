@@ -43,11 +43,6 @@ def resolve(futures: Iterable[asyncio.Future[None]]) -> None:
             each.set_result(None)
 
 
-def routing(partitions: Iterable[MirroredPartition]) -> list[MirroredPartition]:
-    """Those of which records have gone elsewhere than to their copies."""
-    return [each for each in partitions if each.routed.owners]
-
-
 def _first_queued(partition: MirroredPartition) -> int:
     """The first source offset of which copies are queued; what has landed counts as copied."""
     sender = partition.sender
@@ -55,7 +50,7 @@ def _first_queued(partition: MirroredPartition) -> int:
     queued = [*own][:1]
     if (missing := partition.routed.first_missing) is not None:
         queued.append(missing)
-    end = max(partition.fetch.handed_on, partition.progress.landed + 1)
+    end = partition.fetch.handed_on
     return max(min(queued, default=end), partition.progress.mirrored + 1)
 
 
@@ -92,6 +87,11 @@ class LandedBatches:
                 partition.progress.count_copies(len(batch.offsets), batch.size)
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there are none."""
+        return not self.batches and not self.routed
+
+    @property
     def partitions(self) -> set[MirroredPartition]:
         """Those with batches."""
         return {*self.batches, *self.routed}
@@ -119,11 +119,9 @@ class LandedBatches:
         for partition in self.partitions.union(others):
             for sender in partition.senders:
                 start_over(sender)
-            if batches := self.batches.get(partition):
-                partition.undo(batches)
-            for batch in self.routed.get(partition, ()):
-                partition.progress.end_copies()
-                partition.fetch.go_back_before(batch.start)
+            found = [*self.batches.get(partition, ()), *self.routed.get(partition, ())]
+            if found:
+                partition.undo(found)
 
     def offsets(self) -> dict[MirroredPartition, int]:
         """The position of each partition once its batches are committed."""

@@ -35,7 +35,6 @@ from flows.source.commit.transaction_partitions import (
     TransactionStuck,
     now_s,
     resolve,
-    routing,
 )
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.outgoing_batch import OutgoingBatch
@@ -106,9 +105,13 @@ class ExactlyOnceCommitter:
         if is_full or batch.owner is not None or partition.sender.is_idle:
             self._gate.has_work.set()
 
+    def routes(self, partition: MirroredPartition) -> None:
+        """From now on records of the partition may go elsewhere than to its copy."""
+        self._intake.routing.add(partition)
+
     def went_back(self, partition: MirroredPartition) -> None:
         """Aborts, if the transaction may have copies of what is to be sent again."""
-        if partition.routed.owners:
+        if partition in self._intake.routing:
             self._gate.spoil(f"records of {partition.source} must be sent again")
 
     def keep_pace(self, settings: LiveSettings) -> None:
@@ -126,7 +129,7 @@ class ExactlyOnceCommitter:
         """
         partitions = list(partitions)
         self._moved.add(partitions)
-        if self._moved.partitions or self._landed.partitions:
+        if self._moved.partitions or not self._landed.is_empty:
             committed = asyncio.get_running_loop().create_future()
             self._waiting.append(committed)
             self._gate.has_work.set()
@@ -179,7 +182,7 @@ class ExactlyOnceCommitter:
         return self._spec.boundary.is_reached(
             age_s=now_s() - self._open.began_s,
             size=self._landed.size,
-            is_drained=bool(self._landed.partitions) and self._gate.is_idle,
+            is_drained=not self._landed.is_empty and self._gate.is_idle,
         )
 
     async def _wait_for_work(self) -> None:
@@ -206,8 +209,7 @@ class ExactlyOnceCommitter:
         self._gate.last = ()
         began_s = now_s()
         waiting, self._waiting = self._waiting, []
-        if spread := routing(self._concerned):
-            await self._intake.complete_records(spread, limit)
+        await self._intake.complete_records(limit)
         await self._producer.wait_until(lambda: self._gate.is_certain)
         if self._gate.spoiled:
             self._waiting = waiting + self._waiting
@@ -225,11 +227,6 @@ class ExactlyOnceCommitter:
         self._settle(offsets)
         resolve(waiting)
 
-    @property
-    def _concerned(self) -> list[MirroredPartition]:
-        """The transaction may have records of partitions that were given up since."""
-        return [*self._partitions.values(), *self._landed.partitions]
-
     async def _roll_back(self) -> None:
         """
         Aborts; what has landed is copied again.
@@ -237,15 +234,15 @@ class ExactlyOnceCommitter:
         Raises:
             TransactionLost: there are dead letters, whose records were passed.
         """
-        has_letters = self._intake.has_letters or any(p.progress.letters for p in self._concerned)
-        if has_letters:
+        # The transaction may have records of partitions that were given up since.
+        partitions = {*self._partitions.values(), *self._landed.partitions, *self._intake.routing}
+        if self._intake.has_letters or any(each.progress.letters for each in partitions):
             raise TransactionLost(self._flow, self._gate.spoiled)
         await self._open.end(commit=False)
         landed, self._landed = self._landed, LandedBatches()
         log.info("source.transaction_aborted", batches=landed.count)
-        landed.undo(self._producer.start_over, routing(self._concerned))
-        self._open.reset()
-        self._producer.wake()
+        landed.undo(self._producer.start_over, self._intake.routing)
+        self._intake.reset()
 
     async def _write(
         self, offsets: Mapping[MirroredPartition, int], limit: asyncio.Timeout
@@ -274,12 +271,12 @@ class ExactlyOnceCommitter:
             for batch in landed.batches.get(partition, ()):
                 self._on_settled(partition, batch)
             partition.progress.reach(max(partition.progress.mirrored, offsets[partition]))
+            if partition in self._intake.routing:
+                partition.advance_past_skipped()
         for partition, offset in offsets.items():
             partition.progress.commit(offset)
             self._moved.partitions.pop(partition, None)
-        self._intake.has_letters = False
-        self._open.reset()
-        self._producer.wake()
+        self._intake.reset()
 
     async def _abort(self) -> None:
         """

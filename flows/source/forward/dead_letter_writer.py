@@ -59,6 +59,7 @@ class DeadLetterWriter:
             TopicPartition(TopicName(settings.dead_letter_topic or ""), 0),
             on_ack=lambda _: self._delivered(),
             on_refused=self._refused,
+            has_letters=True,
         )
 
     def write(

@@ -57,6 +57,7 @@ class PartitionSender:
         disorders: how often in a row it missed what comes before.
         is_known: whether the broker surely remembers a batch of this producer.
         is_held: whether sending waits for a recovery.
+        has_letters: whether it sends dead letters.
         is_kept: whether nothing is dropped to free memory.
         is_withdrawn: whether nothing is to be sent, because there is another log now, or none.
         ends_inside: whether the last batch that the target took, or was left out, is partial.
@@ -81,6 +82,7 @@ class PartitionSender:
     disorders: int = 0
     is_known: bool = False
     is_held: bool = False
+    has_letters: bool = False
     is_kept: bool = False
     is_withdrawn: bool = False
     ends_inside: bool = False

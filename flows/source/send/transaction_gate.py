@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
-from collections.abc import Set as AbstractSet
+from collections.abc import Collection, Iterable
 from typing import Final
 
+from flows.source.send.outgoing_batch import OutgoingBatch
 from flows.source.send.send_queue import PartitionSender
 
 _BLOCKED_S: Final = 0.5
@@ -34,7 +34,7 @@ class TransactionGate:
         self.spoiled = ""
         self.has_work = asyncio.Event()
         self.turn = 0
-        self._cut: Collection[PartitionSender] = ()
+        self._cut: set[PartitionSender] = set()
         self._blocked_until: dict[PartitionSender, float] = {}
 
     @property
@@ -51,7 +51,7 @@ class TransactionGate:
         """Whether the sender's next batch may be sent now."""
         if sender in self.members:
             batch = sender.queue[0]
-            is_due = sender in self._cut and batch.turn < self.turn
+            is_due = bool(self._cut) and self._is_in_cut(sender, batch)
             is_due = is_due or sender.is_inside or batch.is_doubtful
             return self.last is None or sender in self.last or is_due
         if sender not in self._blocked_until:
@@ -59,21 +59,23 @@ class TransactionGate:
             self.has_work.set()
         return False
 
-    def begin_cut(
-        self, senders: Collection[PartitionSender], letters: AbstractSet[PartitionSender]
-    ) -> None:
+    def begin_cut(self, senders: Iterable[PartitionSender]) -> Collection[PartitionSender]:
         """
         Of these senders the transaction takes what is queued by now, and nothing more.
 
-        Args:
-            letters: senders of dead letters, of which it takes all; may grow.
+        Besides it takes all dead letters. Returns the senders that have something.
         """
         self.turn += 1
-        self._cut, self.last = senders, letters
+        self._cut = {sender for sender in senders if self.has_older(sender)}
+        self.last = ()
+        return self._cut
 
     def end_cut(self) -> None:
         """Whatever became of the cut, the transaction takes nothing more."""
-        self._cut, self.last = (), ()
+        self._cut, self.last = set(), ()
+
+    def _is_in_cut(self, sender: PartitionSender, batch: OutgoingBatch) -> bool:
+        return sender.has_letters or (sender in self._cut and batch.turn < self.turn)
 
     def has_older(self, sender: PartitionSender) -> bool:
         """Whether a sender has something under way that was queued before the last cut."""
@@ -89,6 +91,10 @@ class TransactionGate:
         """Keeps a sender out for a moment, because the target refuses it."""
         self._blocked_until[sender] = asyncio.get_running_loop().time() + _BLOCKED_S
 
+    def blocks(self, sender: PartitionSender) -> bool:
+        """Whether a sender is kept out."""
+        return sender in self._blocked_until
+
     def unblock(self) -> bool:
         """Forgets senders that have been kept out for long enough; whether there were any."""
         now = asyncio.get_running_loop().time()
@@ -100,7 +106,7 @@ class TransactionGate:
     def reset(self) -> None:
         """The transaction is over."""
         self.members.clear()
-        self.last, self.spoiled, self._cut = None, "", ()
+        self.last, self.spoiled, self._cut = None, "", set()
 
     def unanswered(self) -> str:
         """Why senders of the transaction wait for answers, for messages."""

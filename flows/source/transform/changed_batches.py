@@ -68,6 +68,9 @@ class RoutedCommits(Protocol):
     def appended(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
         """The target has one in the open transaction."""
 
+    def routes(self, partition: MirroredPartition) -> None:
+        """A partition begins to have some."""
+
     def went_back(self, partition: MirroredPartition) -> None:
         """Records of the partition are to be sent again."""
 
@@ -216,6 +219,7 @@ class ChangedBatches:
             partition.routed.owners[sender] = owner
             if self._commits is not None:
                 partition.sender.keep_all()
+                self._commits.routes(partition)
         self._queue(partition, sender, encoded).owner = owner
 
     def _queue(
