@@ -295,8 +295,9 @@ EVENTS: Final = {
     "transactional id of a task; it is asked again.",
     "source.fencing_unavailable": "The transactional id may not be used: a paused task that wakes "
     "up is not fenced.",
-    "source.transaction_aborted": "A task ended while a transaction was open; readers of committed "
-    "records see nothing of it, and it is mirrored again.",
+    "source.transaction_aborted": "A transaction was aborted, because its task ended or some of "
+    "its records must be sent again. Readers of committed records see nothing of it, and it is "
+    "mirrored again.",
     "source.transaction_delayed": "A coordinator of the target does not let a transaction go on "
     "for 10 s, and why: its partitions wait. It is asked again.",
     "source.transaction_resumed": "A transaction that was delayed goes on.",

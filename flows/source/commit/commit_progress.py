@@ -22,8 +22,8 @@ class CommitProgress:
         committed: the ``mirrored`` that the positions topic has; None if it has none, or if it must
             be written again.
         queued: bytes between fetch and acknowledgement.
-        uncommitted: batches that the target has in an open transaction; in the legacy tool chunks
-            and batches of which the target does not have all copies yet.
+        uncommitted: batches that the target has in an open transaction, elsewhere too; in the
+            legacy tool chunks and batches of which the target does not have all copies yet.
         letters: dead letters that are on their way.
         records, bytes: acknowledged ones.
         latency_ms: highest age of a record when it was acknowledged, since the last report.

@@ -79,6 +79,8 @@ class TransactionIntake:
         Raises:
             TransactionLost: some cannot be written for a long time.
         """
+        if not self.routing:
+            return
         cut = self._gate.begin_cut({each for p in self.routing for each in p.senders})
 
         def is_over() -> bool:
@@ -88,12 +90,14 @@ class TransactionIntake:
             async with asyncio.timeout(self._open.limit_s):
                 while not is_over():
                     self._gate.unblock()
+                    for each in cut:
+                        if each.is_withdrawn and self._gate.has_older(each):
+                            self._gate.spoil(f"{each.target} is gone")
                     await self._add(self._missing(cut), limit)
                     self._producer.wake()
                     await self._producer.wait_until(is_over, within_s=_LOOK_S)
         except TimeoutError:
-            late = next(filter(self._gate.has_older, cut))
-            message = f"{late.target} takes no records: {late.last_error or 'no answer'}"
+            message = f"copies of records are missing: {self._gate.unanswered()}"
             raise TransactionLost(self._flow, message) from None
         self._gate.end_cut()
 

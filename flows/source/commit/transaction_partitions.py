@@ -47,11 +47,9 @@ def _first_queued(partition: MirroredPartition) -> int:
     """The first source offset of which copies are queued; what has landed counts as copied."""
     sender = partition.sender
     own = (each.start for each in (*sender.flying, *sender.queue) if each.owner is None)
-    queued = [*own][:1]
-    if (missing := partition.routed.first_missing) is not None:
-        queued.append(missing)
-    end = partition.fetch.handed_on
-    return max(min(queued, default=end), partition.progress.mirrored + 1)
+    queued = [next(own, None), partition.routed.first_missing]
+    end = min((each for each in queued if each is not None), default=partition.fetch.handed_on)
+    return max(end, partition.progress.mirrored + 1)
 
 
 class LandedBatches:

@@ -11,8 +11,8 @@ The order of a transaction (KIP-98, KIP-618, KIP-656):
 
 What goes wrong in between ends the task, which aborts. The next one begins where the last
 committed transaction ended, by the positions on the target. Only where the target takes some
-records of a source record and refuses others, the task goes on unless there are dead letters: all
-is aborted and copied again, but for that partition, which stops.
+records of a source record and refuses others, or records that go to several partitions must be sent
+again, the task goes on unless there are dead letters: all is aborted and copied again.
 """
 
 from __future__ import annotations
@@ -240,8 +240,9 @@ class ExactlyOnceCommitter:
             raise TransactionLost(self._flow, self._gate.spoiled)
         await self._open.end(commit=False)
         landed, self._landed = self._landed, LandedBatches()
-        log.info("source.transaction_aborted", batches=landed.count)
+        log.info("source.transaction_aborted", batches=landed.count, reason=self._gate.spoiled)
         landed.undo(self._producer.start_over, self._intake.routing)
+        self._gate.spoiled = ""
         self._intake.reset()
 
     async def _write(
@@ -286,7 +287,7 @@ class ExactlyOnceCommitter:
         and it would count with the next task's transaction. That task's new epoch aborts instead,
         and fences what is late.
         """
-        self._gate.last = ()
+        self._gate.end_cut()
         is_open = self._open.began_s is not None
         if not is_open or self._open.is_sending_offsets or not self._gate.is_certain:
             return

@@ -108,6 +108,10 @@ class ErrorPolicy:
             self.stop(partition, _refusal(batch, code))
             return SendState.STOP
         if self._is_worth_another(partition, batch.offsets[0]):
+            if self._producer.is_transactional and partition.routed.owners:
+                # A transaction waits for all copies of a record: not until it is taken.
+                self.stop(partition, _refusal(batch, code))
+                return SendState.STOP
             return SendState.RETRY
         failure = Failure(
             source=partition.source, offset=batch.offsets[0], stage=PRODUCED, code=code

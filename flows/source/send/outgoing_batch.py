@@ -57,7 +57,7 @@ class OutgoingBatch:
             some, which became none. None: from the first of ``offsets`` to the last.
         continues: whether the records of its first source offset begin in the batch before.
         owner: who queued it; None is the owner of the sender.
-        turn: of the gate of transactions, when it was queued.
+        turn: how many cuts the gate of transactions had made when it was queued.
     """
 
     data: bytearray

@@ -20,8 +20,9 @@ class TransactionGate:
         members: senders whose partitions belong to the transaction.
         waiting: senders that have something to send and are no members.
         last: if given, the transaction takes nothing more but what these senders have, what the
-            target may have already, and all records of a source record that was begun.
-        spoiled: why the transaction must be aborted; empty if it need not.
+            target may have already, all records of a source record that was begun, and what
+            belongs to a cut.
+        spoiled: why all that is not committed must be aborted; empty if it need not.
         has_work: set when the transaction's loop has something to do.
         turn: grows with each cut; what is queued later waits for the next transaction.
     """
@@ -106,9 +107,10 @@ class TransactionGate:
     def reset(self) -> None:
         """The transaction is over."""
         self.members.clear()
-        self.last, self.spoiled, self._cut = None, "", set()
+        self.last, self._cut = None, set()
 
     def unanswered(self) -> str:
         """Why senders of the transaction wait for answers, for messages."""
-        waiting = (each for each in self.members if not each.is_certain)
+        due = {each for each in self._cut if self.has_older(each)}
+        waiting = due.union(each for each in self.members if not each.is_certain)
         return ", ".join(f"{each.target}: {each.last_error}" for each in waiting) or "no answer"

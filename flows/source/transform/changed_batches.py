@@ -63,7 +63,7 @@ class CollectedRecords:
 
 
 class RoutedCommits(Protocol):
-    """Has batches that go elsewhere than to a partition's copy count with a transaction."""
+    """Learns of batches that go elsewhere than to a partition's copy, for its transactions."""
 
     def appended(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
         """The target has one in the open transaction."""

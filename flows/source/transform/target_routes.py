@@ -126,7 +126,10 @@ class Routes:
         count = self._target.partitions_of(where.topic)
         if not 0 <= where.partition < count:
             raise WrongRecords(f"{where.topic} has {count} partitions, and none is {where}")
-        return self.senders.setdefault(where, PartitionSender(where, merges=True))
+        sender = self.senders.setdefault(where, PartitionSender(where, merges=True))
+        if sender.is_withdrawn:
+            raise Unavailable(self._target.alias, f"{where} is gone")
+        return sender
 
     def _refuse_own(self, topic: TopicName, record: SourceRecord | TargetRecord | None) -> None:
         """

@@ -75,6 +75,7 @@ def _own_topics(config: FlowConfig) -> OwnTopics:
         herder.names.control_topic,
         herder.names.progress_topic,
         *config.worker_topics,
+        config.source.errors.dead_letter_topic or "",
     }
     for alias in {flow.source, flow.target, *map(ClusterAlias, config.source.transforms.clusters)}:
         names |= {policy.checkpoints_topic(alias), policy.offset_syncs_topic(alias)}

@@ -53,6 +53,22 @@ async def test_after_a_cut_nothing_more_is_sent_whatever_became_of_it() -> None:
     assert not gate.admits(cut)
 
 
+async def test_what_is_to_be_aborted_is_not_forgotten_with_the_transaction() -> None:
+    """Its records may be sent again while the positions of the last one are written."""
+    gate = TransactionGate("id")
+    gate.spoil("a reason")
+    gate.reset()
+    assert gate.spoiled == "a reason"
+
+
+async def test_senders_that_a_cut_waits_for_are_named() -> None:
+    gate, cut = TransactionGate("id"), PartitionSender(_TARGET)
+    _queue(cut, gate.turn)
+    cut.report_error("no leader")
+    gate.begin_cut([cut])
+    assert gate.unanswered() == f"{_TARGET}: no leader"
+
+
 @pytest.mark.parametrize(("turns", "merged"), [((1, 1, 1), 3), ((1, 1, 2), 2), ((1, 2, 2), None)])
 def test_what_belongs_to_two_transactions_does_not_become_one_batch(
     turns: tuple[int, ...], merged: int | None

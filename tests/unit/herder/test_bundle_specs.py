@@ -61,6 +61,10 @@ def test_the_rack_and_how_often_to_ask_for_a_better_replica_are_the_consumers(
             "replication.policy.separator = x\n",
             {"Axcheckpointsxinternal", "mm2-offset-syncsxBxinternal"},
         ),
+        (
+            "errors.tolerance = all\nA->B.errors.deadletterqueue.topic.name = letters\n",
+            {"letters"},
+        ),
     ],
 )
 def test_a_task_knows_where_its_transforms_may_send_nothing(
