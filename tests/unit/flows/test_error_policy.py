@@ -14,7 +14,7 @@ from flows.source.forward.error_policy import ErrorPolicy
 from flows.source.forward.record_batch import HEADER_SIZE
 from flows.source.forward.record_body import DecodedRecord
 from flows.source.mirrored_partition import MirroredPartition
-from flows.source.send.outgoing_batch import OutgoingBatch, SendState
+from flows.source.send.outgoing_batch import BatchOwner, OutgoingBatch, SendState
 from flows.source.send.producer import Producer
 from flows.source.send.send_queue import PartitionSender
 from flows.source.send.transaction_gate import TransactionGate
@@ -81,6 +81,18 @@ async def test_a_refused_record_is_tried_again_for_as_long_as_asked() -> None:
         error_settings(tolerates=True, retry_timeout=None), Code.INVALID_TIMESTAMP
     )
     assert (verdict, partition.error) == (SendState.RETRY, None)
+
+
+async def test_no_transaction_waits_until_a_copy_of_a_record_that_has_others_is_taken() -> None:
+    """Its partition stops between two tries."""
+    partition, other = (MirroredPartition(_SOURCE, PartitionSender(_TARGET)) for _ in range(2))
+    partition.routed.owners[other.sender] = cast("BatchOwner", None)
+    producer = _producer(TransactionGate("id"))
+    errors = _policy(error_settings(tolerates=True, retry_timeout=None), producer, partition)
+    batch = OutgoingBatch(bytearray(_BATCH), 0, range(8, 9), 3, len(_BATCH))
+    verdict = errors.refused(partition, other.sender, batch, Code.INVALID_TIMESTAMP)
+    assert verdict is SendState.STOP
+    assert partition.retry_at is not None
 
 
 async def test_a_skipped_record_is_logged_with_its_contents_only_if_asked() -> None:
