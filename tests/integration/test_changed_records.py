@@ -200,10 +200,14 @@ def test_without_tolerance_the_partition_stops_at_the_record_and_says_why(
 
 
 @pytest.mark.parametrize("exactly_once", [False, True])
+@pytest.mark.parametrize("has_letters", [False, True])
 def test_what_is_refused_inside_of_what_one_record_became_is_found(
-    cluster_a: Cluster, cluster_b: Cluster, unique: str, *, exactly_once: bool
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, *, exactly_once: bool, has_letters: bool
 ) -> None:
     """The target takes no record of more than 2 kB; with tolerance the others arrive."""
+    letters = f"{unique}-letters"
+    create_topic(cluster_b.bootstrap, letters)
+    topic = letters if has_letters else None
     bench = _bench(
         cluster_a,
         cluster_b,
@@ -211,7 +215,7 @@ def test_what_is_refused_inside_of_what_one_record_became_is_found(
         "sized",
         exactly_once=exactly_once,
         remote_configs={"max.message.bytes": "2000"},
-        spec={"errors": error_settings(tolerates=True)},
+        spec={"errors": error_settings(tolerates=True, dead_letter_topic=topic)},
     )
     produce(cluster_a.bootstrap, _topic(bench), [Sample(value=b"%d" % n) for n in range(10)])
     with bench.running():
@@ -219,6 +223,7 @@ def test_what_is_refused_inside_of_what_one_record_became_is_found(
     found = [(value or b"").split(b" ")[0] for value in _values(bench)]
     assert found == [b"%d.%d" % (n, copy) for n in range(10) for copy in (0, 2)]
     assert bench.progress()[_topic(bench), 0].skipped == 10
+    assert len(committed(cluster_b.bootstrap, letters)) == 10 * has_letters
 
 
 def test_offsets_of_groups_are_translated_through_a_fan_out(

@@ -39,6 +39,7 @@ _TAKEN: Final[Mapping[bytes, tuple[int, Callable[[SourceRecord], object]]]] = {
     b"lists": (1, lambda record: [record.replace(headers=[["h", b"v"]])]),
     b"other offset": (1, lambda record: [record.replace(offset=7)]),
     b"of its own": (1, lambda r: [TargetRecord(topic=r.topic, key=r.key, value=r.value)]),
+    b"elsewhere": (1, lambda record: [record, record.replace(topic="other")]),
 }
 """Words, how many copies are to arrive, and what a handler answers."""
 
@@ -51,7 +52,6 @@ _REFUSED: Final[Mapping[bytes, Callable[[SourceRecord], object]]] = {
     b"text": lambda _: "text",
     b"record": lambda record: record,
     b"tuples": lambda _: [("a", "b")],
-    b"elsewhere": lambda record: [record, record.replace(topic="other")],
     b"no topic": lambda record: [record, record.replace(topic="no such/topic")],
     b"number": lambda record: [record.replace(topic=7)],
     b"partition": lambda record: [record, record.replace(partition=99)],
@@ -99,6 +99,7 @@ _TAKEN_ROWS: Final[Mapping[bytes, tuple[int, Callable[[pa.RecordBatch], object]]
     b"no headers": (1, _column("headers", None)),
     b"no time": (1, _column("timestamp", -1)),
     b"more columns": (1, lambda batch: batch.append_column("more", batch.column("key"))),
+    b"elsewhere": (0, _column("topic", "other")),
 }
 
 _REFUSED_ROWS: Final[Mapping[bytes, Callable[[pa.RecordBatch], object]]] = {
@@ -108,7 +109,6 @@ _REFUSED_ROWS: Final[Mapping[bytes, Callable[[pa.RecordBatch], object]]] = {
     b"no partition": _column("partition", None),
     b"partition": _column("partition", 99),
     b"minus": _column("partition", -1),
-    b"elsewhere": _column("topic", "other"),
     b"time": _column("timestamp", None),
     b"early": _column("timestamp", -5),
     b"header": _column("headers", [None]),

@@ -79,9 +79,11 @@ class TransactionIntake:
         Raises:
             TransactionLost: some cannot be written for a long time.
         """
-        if not self.routing:
+        senders = {each for p in self.routing for each in p.senders}
+        senders.update(each for each in self._gate.members if each.ends_inside)
+        if not senders:
             return
-        cut = self._gate.begin_cut({each for p in self.routing for each in p.senders})
+        cut = self._gate.begin_cut(senders)
 
         def is_over() -> bool:
             return bool(self._gate.spoiled) or not any(map(self._gate.has_older, cut))
