@@ -226,8 +226,29 @@ class Emission:
                 found[group] = some
             # A group may have many partitions; others want to go on too.
             await asyncio.sleep(0)
+        if found and self._until_caught_up is not None:
+            found = await self._without_set_back(found, committed)
         await self._take(found)
         return failures
+
+    async def _without_set_back(
+        self,
+        found: Mapping[GroupId, list[Found]],
+        committed: Mapping[str, Mapping[TopicPartition, CommittedOffset] | ClusterError],
+    ) -> dict[GroupId, list[Found]]:
+        """
+        Leaves out what the opposite flow may have set back since it was listed.
+
+        Its last checkpoint tells of that, and not of what it had given before.
+        """
+        again = await self._source.list_offsets_of_groups(sorted(found))
+        left: dict[GroupId, list[Found]] = {}
+        for group in found:
+            before, after = committed[group], again[group]
+            if not isinstance(before, ClusterError) and not isinstance(after, ClusterError):
+                kept = {w: each for w, each in before.items() if _stands(each, after.get(w))}
+                left[group] = self._choice.found(group, kept)
+        return left
 
     async def _take(self, found: Mapping[GroupId, list[Found]]) -> None:
         there = await self._target_commits(found)
@@ -253,3 +274,7 @@ class Emission:
             for group, offsets in answers.items()
             if not isinstance(offsets, ClusterError)
         }
+
+
+def _stands(before: CommittedOffset, after: CommittedOffset | None) -> bool:
+    return after is not None and after.offset >= before.offset

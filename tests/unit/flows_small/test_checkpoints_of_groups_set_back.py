@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from flows.checkpoint.checkpoint_store import CheckpointStore
@@ -46,6 +47,7 @@ class Flow:
     opposite: SyncedOffsets = field(default_factory=SyncedOffsets)
     is_told: bool = True
     writes: bool = True
+    meanwhile: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         policy = build_policy({"source.cluster.alias": "A", "target.cluster.alias": "B"})
@@ -70,6 +72,7 @@ class Flow:
         self._sync = GroupOffsetSync(self.target, groups, self.store, notes=notes)
 
     async def until_caught_up(self) -> bool:
+        self.meanwhile()
         return self.is_told
 
     async def write(self) -> int:
@@ -162,6 +165,32 @@ def test_what_the_opposite_flow_gave_makes_no_checkpoint() -> None:
     assert not flow.store.groups()
     flow.here(41)
     assert flow.last.upstream_offset == 41
+
+
+def test_what_the_opposite_flow_sets_back_while_it_is_read_makes_no_checkpoint() -> None:
+    """Somebody has set the group back on the target: what was given before is not given again."""
+
+    def set_back() -> None:
+        given = TargetCommit(Order.GIVEN, (50,))
+        flow.opposite.note(Checkpoint(G1, HERE, 50, 50, target_commit=given))
+        flow.source.put(G1, {HERE: 50})
+
+    flow = Flow(meanwhile=set_back)
+    flow.opposite.note(Checkpoint(G1, HERE, 80, 80, target_commit=TargetCommit(Order.GIVEN, (80,))))
+    flow.target.put(G1, {THERE: 50})
+    flow.here(80)
+    assert not flow.store.groups()
+    flow.meanwhile = lambda: None
+    flow.here(50)
+    assert not flow.store.groups()
+    flow.here(60)
+    assert flow.last.upstream_offset == 60
+
+
+def test_a_group_that_goes_on_meanwhile_has_its_checkpoint() -> None:
+    flow = Flow(meanwhile=lambda: flow.source.put(G1, {HERE: 41}))
+    flow.here(40)
+    assert flow.last.upstream_offset == 40
 
 
 def test_until_it_is_known_what_was_given_no_checkpoint_is_made() -> None:
