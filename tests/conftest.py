@@ -7,6 +7,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import threading
 import uuid
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import suppress
@@ -17,10 +18,10 @@ import structlog
 from hypothesis import settings
 
 from mm2.config.text.expressions import RESOLVED
-from mm2.kafka.wire.compiled import compile_now
+from mm2.kafka.wire.compiled import COMPILING, compile_now
 from tests.support.at_once import FailuresAtOnce
 from tests.support.cluster import Cluster, KafkaCluster
-from tests.support.eventually import eventually
+from tests.support.eventually import PATIENCE_S, eventually
 from tests.support.hung_tests import HungTests
 from tests.support.mirror import Mirror
 from tests.support.providers import provided
@@ -113,13 +114,16 @@ def _takes_long(item: pytest.Item) -> bool:
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """
-    Has nothing compile in the background while Hypothesis parses a test's source.
+    Has nothing compile in the background while Hypothesis, or a test, parses source.
 
     Python 3.11 fails with "AST constructor recursion depth mismatch" where two threads parse at
     once.
     """
     if item.get_closest_marker("hypothesis"):
         compile_now()
+    for thread in threading.enumerate():
+        if thread.name == COMPILING:  # an earlier test has begun that
+            thread.join(PATIENCE_S)
 
 
 def _session_cluster(name: str, request: pytest.FixtureRequest) -> Iterator[Cluster]:

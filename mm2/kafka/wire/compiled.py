@@ -18,6 +18,9 @@ import structlog
 
 log = structlog.get_logger()
 
+COMPILING: Final = "compile"
+"""The name of threads that do it."""
+
 
 class NotCarried(ValueError):
     """The compiled code is not there yet, or cannot read these records."""
@@ -68,7 +71,7 @@ class Compiled:
     def _begin(self) -> threading.Thread:
         with self._lock:
             if self._thread is None:
-                self._thread = threading.Thread(target=self._compile, name="compile")
+                self._thread = threading.Thread(target=self._compile, name=COMPILING)
                 self._thread.start()
             return self._thread
 
