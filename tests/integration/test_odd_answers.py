@@ -91,6 +91,7 @@ def test_what_is_odd_is_copied_or_a_dead_letter_and_all_else_arrives(
     assert {word: counts[word] for word in words} == {
         word: count or 0 for word, count in words.items()
     }
+    assert _values(cluster_b, f"{bench.remote(topic)}.more") == [b"elsewhere"]
     refused = committed(cluster_b.bootstrap, letters)
     assert [each.value for each in refused] == [
         word for word, count in words.items() if count is None

@@ -108,8 +108,9 @@ def test_a_driver_that_is_killed_loses_nothing_and_repeats_nothing(
     assert (there if exactly_once else list(dict.fromkeys(there))) == rest
 
 
+@pytest.mark.parametrize("exactly_once", [False, pytest.param(True, marks=pytest.mark.thorough)])
 def test_each_column_of_a_copy_is_what_its_expression_makes(
-    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path
+    cluster_a: Cluster, cluster_b: Cluster, unique: str, tmp_path: Path, *, exactly_once: bool
 ) -> None:
     """Partitions change places, one of them goes to another topic, and heartbeats stay."""
     topic, beats, time_ms = f"{unique}-t", f"{unique}-heartbeats", 1_700_000_000_123
@@ -124,6 +125,7 @@ def test_each_column_of_a_copy_is_what_its_expression_makes(
         "partition": "1 - partition",
     }
     settings = {f"A->B.transforms.sql.{name}": text for name, text in columns.items()}
+    settings["B.exactly.once.source.support"] = "enabled" if exactly_once else "disabled"
     headers = (("old", b"o"), ("h", b"\xff"), ("none", None))
     samples = [
         Sample(

@@ -39,7 +39,7 @@ _TAKEN: Final[Mapping[bytes, tuple[int, Callable[[SourceRecord], object]]]] = {
     b"lists": (1, lambda record: [record.replace(headers=[["h", b"v"]])]),
     b"other offset": (1, lambda record: [record.replace(offset=7)]),
     b"of its own": (1, lambda r: [TargetRecord(topic=r.topic, key=r.key, value=r.value)]),
-    b"elsewhere": (1, lambda record: [record, record.replace(topic="other")]),
+    b"elsewhere": (1, lambda record: [record, record.replace(topic=f"{record.topic}.more")]),
 }
 """Words, how many copies are to arrive, and what a handler answers."""
 
@@ -88,6 +88,12 @@ def _later(batch: pa.RecordBatch) -> pa.RecordBatch:
     return batch.set_column(SCHEMA.get_field_index("offset"), "offset", offsets)
 
 
+def _elsewhere(batch: pa.RecordBatch) -> pa.RecordBatch:
+    topics = pc.binary_join_element_wise(batch.column("topic").cast(pa.string()), "more", ".")
+    at = SCHEMA.get_field_index("topic")
+    return batch.set_column(at, "topic", topics.cast(SCHEMA.field("topic").type))
+
+
 def _exits(_: pa.RecordBatch) -> pa.RecordBatch:
     raise SystemExit
 
@@ -99,7 +105,7 @@ _TAKEN_ROWS: Final[Mapping[bytes, tuple[int, Callable[[pa.RecordBatch], object]]
     b"no headers": (1, _column("headers", None)),
     b"no time": (1, _column("timestamp", -1)),
     b"more columns": (1, lambda batch: batch.append_column("more", batch.column("key"))),
-    b"elsewhere": (0, _column("topic", "other")),
+    b"elsewhere": (0, _elsewhere),
 }
 
 _REFUSED_ROWS: Final[Mapping[bytes, Callable[[pa.RecordBatch], object]]] = {

@@ -14,16 +14,15 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from flows.source.commit.positions_topic import PositionsTopic
-from flows.source.commit.transaction_partitions import TransactionPartitions
+from flows.source.commit.transaction_partitions import TransactionPartitions, now_s
 from flows.source.mirrored_partition import MirroredPartition
 from flows.source.send.producer import Producer
 from flows.source.send.send_queue import PartitionSender
 from flows.source.send.transaction_gate import TransactionGate
 from mm2.core.model import TopicPartition
-from mm2.kafka.wire.transactional_producer import TransactionLost
 
 _LOOK_S: Final = 0.05
-"""How often it is looked for what is to be added."""
+"""Between two looks for senders that are to be added."""
 
 
 class TransactionIntake:
@@ -40,7 +39,6 @@ class TransactionIntake:
 
     def __init__(
         self,
-        flow: str,
         *,
         gate: TransactionGate,
         producer: Producer,
@@ -48,7 +46,6 @@ class TransactionIntake:
         topic: PositionsTopic,
         partitions: Mapping[TopicPartition, MirroredPartition],
     ) -> None:
-        self._flow = flow
         self._gate = gate
         self._producer = producer
         self._open = transaction
@@ -74,10 +71,7 @@ class TransactionIntake:
         """
         Waits until the target has all copies of each record that was queued before the call.
 
-        Returns early when the transaction is spoiled.
-
-        Raises:
-            TransactionLost: some cannot be written for a long time.
+        Returns early when the transaction is spoiled; ``limit`` ends the wait.
         """
         senders = {each for p in self.routing for each in p.senders}
         senders.update(each for each in self._gate.members if each.ends_inside)
@@ -88,20 +82,21 @@ class TransactionIntake:
         def is_over() -> bool:
             return bool(self._gate.spoiled) or not any(map(self._gate.has_older, cut))
 
-        try:
-            async with asyncio.timeout(self._open.limit_s):
-                while not is_over():
-                    self._gate.unblock()
-                    for each in cut:
-                        if each.is_withdrawn and self._gate.has_older(each):
-                            self._gate.spoil(f"{each.target} is gone")
-                    await self._add(self._missing(cut), limit)
-                    self._producer.wake()
-                    await self._producer.wait_until(is_over, within_s=_LOOK_S)
-        except TimeoutError:
-            message = f"copies of records are missing: {self._gate.unanswered()}"
-            raise TransactionLost(self._flow, message) from None
+        if self._open.began_s is None:  # it begins only when something can be added
+            limit.reschedule(now_s() + self._open.limit_s)
+        while not is_over():
+            self._gate.unblock()
+            self._spoil_if_gone(cut)
+            await self._add(self._missing(cut), limit)
+            self._producer.wake()
+            await self._producer.wait_until(is_over, within_s=_LOOK_S)
         self._gate.end_cut()
+
+    def _spoil_if_gone(self, cut: Iterable[PartitionSender]) -> None:
+        """Nothing is sent to a topic that was deleted."""
+        for each in cut:
+            if each.is_withdrawn and self._gate.has_older(each):
+                self._gate.spoil(f"{each.target} is gone")
 
     def _missing(self, cut: Iterable[PartitionSender]) -> list[PartitionSender]:
         """What is to be added; dead letters too, for which refused copies may wait."""

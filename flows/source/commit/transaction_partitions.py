@@ -69,20 +69,16 @@ class LandedBatches:
 
     def add(self, partition: MirroredPartition, batch: OutgoingBatch) -> None:
         """Adds a batch, and frees its data."""
-        if batch.owner is None:
-            self.batches.setdefault(partition, []).append(batch)
-        else:
-            partition.progress.begin_copies()
-            self.routed.setdefault(partition, []).append(batch)
+        found = self.batches if batch.owner is None else self.routed
+        found.setdefault(partition, []).append(batch)
         self.size += batch.size
         batch.data = bytearray()
 
-    def settle_routed(self) -> None:
+    def settle_routed(self, now_ms: int) -> None:
         """What went elsewhere is there for good."""
         for partition, batches in self.routed.items():
             for batch in batches:
-                partition.progress.end_copies()
-                partition.progress.count_copies(len(batch.offsets), batch.size)
+                partition.progress.acknowledge(batch, now_ms)
 
     @property
     def is_empty(self) -> bool:

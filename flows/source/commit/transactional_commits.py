@@ -41,6 +41,7 @@ from flows.source.send.outgoing_batch import OutgoingBatch
 from flows.source.send.producer import Producer
 from flows.source.send.send_queue import PartitionSender
 from flows.source.send.transaction_gate import TransactionGate
+from mm2.clock import now_ms
 from mm2.core.latency import LatencySeries
 from mm2.core.model import TopicPartition
 from mm2.errors import Mm2Error
@@ -85,7 +86,6 @@ class ExactlyOnceCommitter:
         self._on_settled = on_settled
         self._open = TransactionPartitions(spec, gate, coordinators)
         self._intake = TransactionIntake(
-            flow,
             gate=gate,
             producer=producer,
             transaction=self._open,
@@ -111,7 +111,7 @@ class ExactlyOnceCommitter:
 
     def went_back(self, partition: MirroredPartition) -> None:
         """Aborts, if the transaction may have copies of what is to be sent again."""
-        if partition in self._intake.routing:
+        if partition.routed.owners:
             self._gate.spoil(f"records of {partition.source} must be sent again")
 
     def keep_pace(self, settings: LiveSettings) -> None:
@@ -267,12 +267,12 @@ class ExactlyOnceCommitter:
 
     def _settle(self, offsets: Mapping[MirroredPartition, int]) -> None:
         landed, self._landed = self._landed, LandedBatches()
-        landed.settle_routed()
+        landed.settle_routed(now_ms())
         for partition in landed.partitions:
             for batch in landed.batches.get(partition, ()):
                 self._on_settled(partition, batch)
             partition.progress.reach(max(partition.progress.mirrored, offsets[partition]))
-            if partition in self._intake.routing:
+            if partition.routed.owners:
                 partition.advance_past_skipped()
         for partition, offset in offsets.items():
             partition.progress.commit(offset)

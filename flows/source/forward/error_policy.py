@@ -109,7 +109,7 @@ class ErrorPolicy:
             return SendState.STOP
         if self._is_worth_another(partition, batch.offsets[0]):
             if self._producer.is_transactional and partition.routed.owners:
-                # A transaction waits for all copies of a record: not until it is taken.
+                # A transaction needs all copies of a record, and cannot wait for the next try.
                 self.stop(partition, _refusal(batch, code))
                 return SendState.STOP
             return SendState.RETRY

@@ -58,7 +58,7 @@ class PartitionSender:
         is_known: whether the broker surely remembers a batch of this producer.
         is_held: whether sending waits for a recovery.
         has_letters: whether it sends dead letters.
-        is_kept: whether nothing is dropped to free memory.
+        keeps_queue: whether nothing is dropped to free memory.
         is_withdrawn: whether nothing is to be sent, because there is another log now, or none.
         ends_inside: whether the last batch that the target took, or was left out, is partial.
         used_at: when a batch was queued last, in seconds.
@@ -83,7 +83,7 @@ class PartitionSender:
     is_known: bool = False
     is_held: bool = False
     has_letters: bool = False
-    is_kept: bool = False
+    keeps_queue: bool = False
     is_withdrawn: bool = False
     ends_inside: bool = False
     used_at: float = 0.0
@@ -203,9 +203,9 @@ class PartitionSender:
         self.attempts = self.corruptions = self.disorders = 0
         self.last_error = None
 
-    def keep_all(self) -> None:
+    def keep_queue(self) -> None:
         """From now on nothing is dropped to free memory."""
-        self.is_kept = True
+        self.keeps_queue = True
 
     def trim(self) -> None:
         """

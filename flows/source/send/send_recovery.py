@@ -156,7 +156,7 @@ class Recovery:
         not counted: however many partitions are stuck, the memory is there for the others. A batch
         that cannot be read is kept whole.
         """
-        if sender.is_kept:
+        if sender.keeps_queue:
             return
         sender.trim()
         if (batch := sender.spare) is not None:

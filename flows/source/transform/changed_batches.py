@@ -98,7 +98,7 @@ class _RoutedBatches:
         if self.commits is None:
             self.partition.progress.count(batch)
         else:
-            self.partition.progress.dequeue(batch.size)
+            self.partition.progress.land(batch)
             self.commits.appended(self.partition, batch)
         self.partition.advance_past_skipped()
         self.freed(self.partition)
@@ -218,7 +218,7 @@ class ChangedBatches:
             owner = _RoutedBatches(partition, sender, *shared)
             partition.routed.owners[sender] = owner
             if self._commits is not None:
-                partition.sender.keep_all()
+                partition.sender.keep_queue()
                 self._commits.routes(partition)
         self._queue(partition, sender, encoded).owner = owner
 

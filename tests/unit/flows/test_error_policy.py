@@ -85,12 +85,13 @@ async def test_a_refused_record_is_tried_again_for_as_long_as_asked() -> None:
 
 async def test_no_transaction_waits_until_a_copy_of_a_record_that_has_others_is_taken() -> None:
     """Its partition stops between two tries."""
-    partition, other = (MirroredPartition(_SOURCE, PartitionSender(_TARGET)) for _ in range(2))
-    partition.routed.owners[other.sender] = cast("BatchOwner", None)
+    partition = MirroredPartition(_SOURCE, PartitionSender(_TARGET))
+    other = PartitionSender(TopicPartition(TopicName("other"), 0))
+    partition.routed.owners[other] = cast("BatchOwner", None)
     producer = _producer(TransactionGate("id"))
     errors = _policy(error_settings(tolerates=True, retry_timeout=None), producer, partition)
     batch = OutgoingBatch(bytearray(_BATCH), 0, range(8, 9), 3, len(_BATCH))
-    verdict = errors.refused(partition, other.sender, batch, Code.INVALID_TIMESTAMP)
+    verdict = errors.refused(partition, other, batch, Code.INVALID_TIMESTAMP)
     assert verdict is SendState.STOP
     assert partition.retry_at is not None
 
