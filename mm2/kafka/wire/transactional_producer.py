@@ -77,7 +77,7 @@ class TransactionLost(FlowError):
 
 class TransactionalProducer:
     """
-    Speaks with the coordinators of one transactional id and of one group.
+    Speaks with the coordinators of one transactional id and of one group, one call at a time.
 
     Calls raise ``Fenced`` if a newer producer has our transactional id, ``NotAuthorized`` if we may
     not use it or commit for the group, and ``TransactionLost`` if the coordinator does not know us.
@@ -102,7 +102,7 @@ class TransactionalProducer:
         self._identity = identity
         self._group = group
         self._nodes: dict[CoordinationType, int] = {}
-        self._delayed_since: dict[CoordinationType, float] = {}
+        self._delayed_since: float | None = None
         self._is_reported = False
 
     async def add_partitions(
@@ -158,7 +158,7 @@ class TransactionalProducer:
             answer = await self._ask(CoordinationType.TRANSACTION, request)
             code = Code.NETWORK_EXCEPTION if answer is None else answer.error_code
             if code not in _AGAIN:
-                self._answered(CoordinationType.TRANSACTION)
+                self._answered()
                 if code == Code.NONE:
                     return
                 raise self._failure(code, what)
@@ -170,7 +170,7 @@ class TransactionalProducer:
             answer = await self._ask(kind, request)
             codes = {} if answer is None else _codes_in(answer.errors)
             if answer is not None and not _AGAIN.intersection(codes.values()):
-                self._answered(kind)
+                self._answered()
                 return codes
             again = (code for code in codes.values() if code in _AGAIN)
             await self._pause(kind, next(again, Code.NETWORK_EXCEPTION))
@@ -197,7 +197,9 @@ class TransactionalProducer:
         if code in _MOVED:
             self._nodes.pop(kind, None)
         now = asyncio.get_running_loop().time()
-        waited_s = now - self._delayed_since.setdefault(kind, now)
+        if self._delayed_since is None:
+            self._delayed_since = now
+        waited_s = now - self._delayed_since
         if waited_s >= _REPORTED_AFTER_S and not self._is_reported:
             self._is_reported = True
             error = code_name(code)
@@ -205,10 +207,10 @@ class TransactionalProducer:
         is_soon = code == Code.CONCURRENT_TRANSACTIONS
         await asyncio.sleep(_PAUSE_CONCURRENT_S if is_soon else _PAUSE_S)
 
-    def _answered(self, kind: CoordinationType) -> None:
+    def _answered(self) -> None:
         """A coordinator has answered for good."""
-        self._delayed_since.pop(kind, None)
-        if self._is_reported and not self._delayed_since:
+        self._delayed_since = None
+        if self._is_reported:
             self._is_reported = False
             log.info("source.transaction_resumed")
 
