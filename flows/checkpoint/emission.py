@@ -36,6 +36,7 @@ _GROUPS_AT_ONCE: Final = 500
 
 
 UntilCaughtUp = Callable[[], Awaitable[bool]]
+_Listed = Mapping[str, Mapping[TopicPartition, CommittedOffset] | ClusterError]
 
 
 class CheckpointWriter(Protocol):
@@ -227,23 +228,22 @@ class Emission:
             # A group may have many partitions; others want to go on too.
             await asyncio.sleep(0)
         if found and self._until_caught_up is not None:
-            found = await self._without_set_back(found, committed)
+            again = await self._source.list_offsets_of_groups(sorted(found))
+            failures += [each for each in again.values() if isinstance(each, ClusterError)]
+            found = self._without_set_back(found, committed, again)
         await self._take(found)
         return failures
 
-    async def _without_set_back(
-        self,
-        found: Mapping[GroupId, list[Found]],
-        committed: Mapping[str, Mapping[TopicPartition, CommittedOffset] | ClusterError],
+    def _without_set_back(
+        self, groups: Iterable[GroupId], committed: _Listed, again: _Listed
     ) -> dict[GroupId, list[Found]]:
         """
-        Leaves out what the opposite flow may have set back since it was listed.
+        Leaves out what the opposite flow may have set back between two listings.
 
         Its last checkpoint tells of that, and not of what it had given before.
         """
-        again = await self._source.list_offsets_of_groups(sorted(found))
         left: dict[GroupId, list[Found]] = {}
-        for group in found:
+        for group in groups:
             before, after = committed[group], again[group]
             if not isinstance(before, ClusterError) and not isinstance(after, ClusterError):
                 kept = {w: each for w, each in before.items() if _stands(each, after.get(w))}
